@@ -1,0 +1,1 @@
+//! Graph and plan to a recording.
