@@ -148,7 +148,10 @@ mod tests {
 
     #[test]
     fn says_kind_place_message_and_hint() {
-        let e = Error::new(ErrorKind::ShapeMismatch, "expected 3, got 4").at("input \"x\"").at("model m").hint("pass shapes");
+        let e = Error::new(ErrorKind::ShapeMismatch, "expected 3, got 4")
+            .at("input \"x\"")
+            .at("model m")
+            .hint("pass shapes");
         assert_eq!(e.to_string(), "shape-mismatch: input \"x\" in model m: expected 3, got 4 (pass shapes)");
     }
 }

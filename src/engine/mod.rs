@@ -1,1 +1,29 @@
-//! See lib.rs.
+//! The compiled engine: a recording, packed weights and the ports of the model. Made without a GPU.
+
+use crate::recording::{Range, Recording};
+use crate::tensor::TensorDesc;
+
+/// A model input or output, and where it lies in the arena.
+#[derive(Debug, Clone)]
+pub struct Port {
+    /// Identity card as the model states it: row-major, the model's own element type.
+    pub desc: TensorDesc,
+    /// Range in the arena. Elements are row-major; 8-bit types and bool are widened to 32 bits, int64 is int32
+    /// ([`crate::tensor::DType::gpu_bytes`]).
+    pub range: Range,
+}
+
+/// A model compiled for one set of input shapes.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    /// The model's name.
+    pub name: String,
+    /// What a run does.
+    pub recording: Recording,
+    /// Contents of the weights buffer, `recording.weights_bytes` long.
+    pub weights: Vec<u8>,
+    /// Inputs in the model's order.
+    pub inputs: Vec<Port>,
+    /// Outputs in the model's order.
+    pub outputs: Vec<Port>,
+}
