@@ -1,0 +1,85 @@
+//! The problem as the packers see it: blocks that take room, sizes in alignment units, conflicts.
+
+use super::{Block, Lifetime, PlanError};
+
+/// Above this many conflicting pairs the quadratic packers stay out and linear scan alone serves.
+const MAX_PAIRS: usize = 4_000_000;
+
+/// Blocks numbered `0..len`, without those that take no room.
+pub(super) struct Instance {
+    /// Size of each block in units.
+    pub sizes: Vec<u64>,
+    /// Lifetime of each block, not empty.
+    pub lives: Vec<Lifetime>,
+    /// Blocks alive at the same time as each block, ascending; empty lists throughout where there are too many.
+    pub conflicts: Vec<Vec<u32>>,
+    /// False where `conflicts` was left empty because it would be too large.
+    pub conflicts_known: bool,
+    /// Bytes of one unit: the alignment.
+    pub unit: u64,
+    /// Aligned sum of all blocks in bytes; every sum of sizes, and so every offset a packer makes, stays below it.
+    pub naive: u64,
+    /// Index of each block among the caller's.
+    origin: Vec<u32>,
+    /// How many blocks the caller has.
+    total: usize,
+}
+
+impl Instance {
+    pub fn new(blocks: &[Block], alignment: u64) -> Result<Self, PlanError> {
+        if alignment == 0 {
+            return Err(PlanError::ZeroAlignment);
+        }
+        u32::try_from(blocks.len()).map_err(|_| PlanError::TooManyBlocks { blocks: blocks.len() })?;
+        let (mut sizes, mut lives, mut origin) = (Vec::new(), Vec::new(), Vec::new());
+        let mut naive = 0u64;
+        for (index, block) in (0u32..).zip(blocks) {
+            let bytes = block.bytes.checked_next_multiple_of(alignment).ok_or(PlanError::Overflow)?;
+            naive = naive.checked_add(bytes).ok_or(PlanError::Overflow)?;
+            if bytes > 0 && !block.life.is_empty() {
+                sizes.push(bytes / alignment);
+                lives.push(block.life);
+                origin.push(index);
+            }
+        }
+        let (conflicts, conflicts_known) = conflicts(&lives);
+        Ok(Self { sizes, lives, conflicts, conflicts_known, unit: alignment, naive, origin, total: blocks.len() })
+    }
+
+    pub fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Offsets in bytes for the caller's blocks, from offsets in units for these.
+    pub fn offsets_in_bytes(&self, offsets: &[u64]) -> Vec<u64> {
+        let mut bytes = vec![0; self.total];
+        for (&origin, &offset) in self.origin.iter().zip(offsets) {
+            bytes[origin as usize] = offset * self.unit;
+        }
+        bytes
+    }
+}
+
+/// For each lifetime the others that overlap it, and whether they were few enough to list.
+fn conflicts(lives: &[Lifetime]) -> (Vec<Vec<u32>>, bool) {
+    let mut lists = vec![Vec::new(); lives.len()];
+    let mut by_start: Vec<u32> = (0..lives.len() as u32).collect();
+    by_start.sort_by_key(|&block| lives[block as usize].start);
+    let mut pairs = 0;
+    let mut alive: Vec<u32> = Vec::new();
+    for block in by_start {
+        let start = lives[block as usize].start;
+        alive.retain(|&other| lives[other as usize].end > start);
+        pairs += alive.len();
+        if pairs > MAX_PAIRS {
+            return (vec![Vec::new(); lives.len()], false);
+        }
+        for &other in &alive {
+            lists[block as usize].push(other);
+            lists[other as usize].push(block);
+        }
+        alive.push(block);
+    }
+    lists.iter_mut().for_each(|list| list.sort_unstable());
+    (lists, true)
+}
