@@ -1,0 +1,6 @@
+//! The `wasm-bindgen-test-runner` command line, unchanged.
+
+fn main() -> anyhow::Result<()> {
+    wasm_bindgen_cli::wasm_bindgen_test_runner::run_cli_with_args(std::env::args_os())?;
+    Ok(())
+}
