@@ -7,12 +7,14 @@
 //!
 //! [`validate`] shares no code with the packers and is meant to be run on every plan, in tests and at load.
 
+mod alias;
 mod bound;
 mod greedy;
 mod instance;
 mod report;
 mod validate;
 
+pub use alias::{Aliased, Place, Refusal, Relation, unify};
 pub use bound::lower_bound;
 pub use validate::{Violation, validate};
 
