@@ -5,8 +5,10 @@
 //! attribute and a newer one as an input is an input here.
 
 mod conv;
+mod detect;
 mod elementwise;
 mod epilogue;
+mod frame;
 mod matmul;
 mod movement;
 mod normalize;
@@ -17,8 +19,10 @@ mod resize;
 mod sizes;
 
 pub use conv::{AutoPad, Conv, ConvTranspose, Window};
+pub use detect::{BoxFormat, DecodeBoxes, ROW_HEAD, ScoreFormat, SelectBoxes, Suppression};
 pub use elementwise::{Binary, Clip, Unary, Where};
 pub use epilogue::{Epilogue, Step};
+pub use frame::{Color, Filter, Fit, FrameTransform, Preprocess, Rect, unknown_frame};
 pub use matmul::{Gemm, MatMul};
 pub use movement::{
     Concat, Expand, Flatten, Gather, Pad, PadMode, Reshape, Slice, Split, Squeeze, Transpose, Unsqueeze,
@@ -66,6 +70,7 @@ pub enum Op {
     ConstantOfShape(ConstantOfShape),
     Conv(Conv),
     ConvTranspose(ConvTranspose),
+    DecodeBoxes(DecodeBoxes),
     Expand(Expand),
     Flatten(Flatten),
     Gather(Gather),
@@ -78,6 +83,7 @@ pub enum Op {
     Relayout(Relayout),
     Reshape(Reshape),
     Resize(Resize),
+    SelectBoxes(SelectBoxes),
     ShapeOf(ShapeOf),
     Slice(Slice),
     Softmax(Softmax),
@@ -101,6 +107,7 @@ impl Op {
             Self::ConstantOfShape(op) => op,
             Self::Conv(op) => op,
             Self::ConvTranspose(op) => op,
+            Self::DecodeBoxes(op) => op,
             Self::Expand(op) => op,
             Self::Flatten(op) => op,
             Self::Gather(op) => op,
@@ -113,6 +120,7 @@ impl Op {
             Self::Relayout(op) => op,
             Self::Reshape(op) => op,
             Self::Resize(op) => op,
+            Self::SelectBoxes(op) => op,
             Self::ShapeOf(op) => op,
             Self::Slice(op) => op,
             Self::Softmax(op) => op,
