@@ -12,11 +12,12 @@ pub enum Space {
     Weights,
     /// Kernel parameters, written once at load; uniform.
     Params,
-    /// The request's frame block: [`FRAME_BYTES`] of uniform that the runtime writes when a frame's size changes.
+    /// The request's frame blocks, uniform: [`FRAME_BYTES`] at offset `FRAME_BYTES * n` for model input `n`, which the
+    /// runtime writes when the frame's size changes.
     Frame,
 }
 
-/// Size of the frame block in bytes.
+/// Size of a frame block in bytes.
 pub const FRAME_BYTES: u64 = 256;
 /// Alignment of every range in bytes.
 pub const ALIGNMENT: u64 = 256;

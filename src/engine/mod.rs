@@ -1,5 +1,7 @@
 //! The compiled engine: a recording, packed weights and the ports of the model. Made without a GPU.
 
+use crate::error::Result;
+use crate::ops::{FrameTransform, Preprocess};
 use crate::recording::{Range, Recording};
 use crate::tensor::TensorDesc;
 
@@ -11,6 +13,21 @@ pub struct Port {
     /// Range in the arena. Elements are row-major; 8-bit types and bool are widened to 32 bits, int64 is int32
     /// ([`crate::tensor::DType::gpu_bytes`]).
     pub range: Range,
+    /// For an input that may be fed with a frame: how it becomes a tensor.
+    pub preprocess: Option<Preprocess>,
+}
+
+impl Port {
+    /// Contents of the input's frame block, which lies at offset `FRAME_BYTES * input` of [`crate::recording::Space::Frame`]:
+    /// for a frame of `size` (width, height) pixels, or for a tensor, whose coordinates are the model's own.
+    pub fn frame_block(&self, size: Option<(u32, u32)>) -> Result<[u8; 64]> {
+        let transform = match (&self.preprocess, size) {
+            (Some(preprocess), Some((width, height))) => preprocess.transform(width, height)?,
+            (Some(preprocess), None) => FrameTransform::identity(preprocess.width, preprocess.height),
+            (None, _) => FrameTransform::identity(0, 0),
+        };
+        Ok(transform.to_block())
+    }
 }
 
 /// A model compiled for one set of input shapes.
