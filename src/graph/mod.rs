@@ -7,7 +7,7 @@ mod patch;
 pub use patch::Patch;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{Epilogue, Op};
+use crate::ops::{Epilogue, Op, Preprocess};
 use crate::tensor::{Layout, Tensor, TensorType};
 use std::sync::Arc;
 
@@ -87,6 +87,8 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// What a run is fed with, in the model's order.
     pub inputs: Vec<ValueId>,
+    /// Pre-processing of inputs that may be fed with a frame instead: index into `inputs`, and the step.
+    pub frames: Vec<(usize, Preprocess)>,
     /// What a run gives, in the model's order.
     pub outputs: Vec<ValueId>,
 }

@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn fits() {
-        let p = |fit| Preprocess { width: 100, height: 100, fit, ..Default::default() };
+        let p = |fit| Preprocess { width: 64, height: 64, fit, ..Default::default() };
         assert_eq!(corners(&p(Fit::Stretch), 640, 480), [(0.0, 0.0), (640.0, 480.0)]);
         assert_eq!(corners(&p(Fit::Contain), 640, 480), [(0.0, -80.0), (640.0, 560.0)]);
         assert_eq!(corners(&p(Fit::Cover), 640, 480), [(80.0, 0.0), (560.0, 480.0)]);

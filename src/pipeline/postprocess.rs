@@ -1,0 +1,72 @@
+//! Steps appended behind the model's outputs.
+
+use super::detections::{Detections, append_node};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Graph, ValueId};
+use crate::ops::{Op, Softmax, Unary};
+use serde::{Deserialize, Serialize};
+
+/// A post-processing as the page wrote it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "step")]
+pub enum Postprocess {
+    /// Boxes.
+    Detections(Box<Detections>),
+    /// Softmax over the last axis of an output.
+    Softmax {
+        /// The output; the first when absent.
+        output: Option<String>,
+    },
+    /// Sigmoid of an output.
+    Sigmoid {
+        /// The output; the first when absent.
+        output: Option<String>,
+    },
+}
+
+/// A value that takes the place of others among the model's outputs.
+pub(super) struct Target {
+    pub(super) result: ValueId,
+    pub(super) consumed: Vec<ValueId>,
+}
+
+/// The output called `name`, or an error that lists those there are.
+pub(super) fn output_named(graph: &Graph, name: &str) -> Result<ValueId> {
+    let named = |v: &ValueId| graph.value(*v).is_ok_and(|v| v.name == name);
+    graph.outputs.iter().copied().find(named).ok_or_else(|| {
+        let names: Vec<&str> =
+            graph.outputs.iter().filter_map(|&v| graph.value(v).ok()).map(|v| v.name.as_str()).collect();
+        Error::new(ErrorKind::BadSource, format!("the model has no output {name:?}"))
+            .at("post-processing")
+            .hint(format!("its outputs are {}", names.join(", ")))
+    })
+}
+
+impl Postprocess {
+    /// Appends the nodes to a graph whose shapes are known. The result replaces the outputs it was made from.
+    pub fn append(&self, graph: &mut Graph) -> Result<()> {
+        let target = match self {
+            Self::Detections(spec) => spec.append(graph)?,
+            Self::Softmax { output } => {
+                let op = Op::Softmax(Softmax { axis: -1, log: false, flattened: false });
+                simple(graph, output.as_deref(), op)?
+            }
+            Self::Sigmoid { output } => simple(graph, output.as_deref(), Op::Unary(Unary::Sigmoid))?,
+        };
+        let at = graph.outputs.iter().position(|v| target.consumed.contains(v)).unwrap_or(graph.outputs.len());
+        graph.outputs.insert(at, target.result);
+        graph.outputs.retain(|v| !target.consumed.contains(v));
+        Ok(())
+    }
+}
+
+fn simple(graph: &mut Graph, output: Option<&str>, op: Op) -> Result<Target> {
+    let id = match output {
+        Some(name) => output_named(graph, name)?,
+        None => *graph.outputs.first().ok_or_else(|| Error::new(ErrorKind::InvalidModel, "the model has no output"))?,
+    };
+    // The page reads the output by the model's name for it, so the new value takes the name over.
+    let name = graph.value(id)?.name.clone();
+    let result = append_node(graph, &name, op, vec![Some(id)])?;
+    Ok(Target { result, consumed: vec![id] })
+}
