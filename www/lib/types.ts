@@ -1,0 +1,188 @@
+/** Element types, named by WebNN's words. */
+export type DType = "float32" | "float16" | "int32" | "uint32" | "int64" | "uint8" | "int8" | "bool";
+
+/** How elements lie in memory: the last dimension contiguous, or channels packed by four. */
+export type Layout = "row-major" | "c4";
+
+/** Which memory holds the elements. */
+export type Device = "host" | "wasm" | "gpu" | "texture" | "frame";
+
+/** The identity card of a tensor: shape, element type, strides, device. */
+export interface TensorDesc {
+  /** Its name in the model. */
+  readonly name: string;
+  /** Dimensions, outermost first. */
+  readonly shape: readonly number[];
+  /** Element type. */
+  readonly dtype: DType;
+  /** Elements between neighbours of each dimension. */
+  readonly strides: readonly number[];
+  /** Named layout. */
+  readonly layout: Layout;
+  /** Where the elements are. */
+  readonly device: Device;
+}
+
+/** Elements on the CPU. int64 is a BigInt64Array, bool a Uint8Array of 0 and 1, float16 a Uint16Array of bits. */
+export type TypedArray =
+  | Float32Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | Uint8Array
+  | Int8Array;
+
+/** What can be a frame. */
+export type FrameSource =
+  | HTMLVideoElement
+  | VideoFrame
+  | ImageBitmap
+  | HTMLCanvasElement
+  | OffscreenCanvas
+  | HTMLImageElement
+  | ImageData;
+
+/** A model: an address, its bytes, or something that has them. */
+export type ModelSource = URL | string | ArrayBuffer | Uint8Array | Blob | Response;
+
+/** Bytes, or a number with a unit: `"8MiB"`, `"64 KiB"`, `"1GB"`. */
+export type Bytes = number | string;
+
+/** Most bytes a pool may hold. */
+export interface MemoryLimits {
+  /** Arena of each request. */
+  activations?: Bytes;
+  /** Scratch of kernels, part of the arena. */
+  workspace?: Bytes;
+  /** Weights, shared by all requests. */
+  weights?: Bytes;
+  /** Buffers for reading back. */
+  staging?: Bytes;
+}
+
+/** How far a long piece of work has come. */
+export interface Progress {
+  /** What is being done. */
+  readonly phase: "fetch" | "import" | "optimize" | "plan" | "lower" | "weights" | "pipelines";
+  /** Units done. */
+  readonly done: number;
+  /** Units in all; 0 while unknown. */
+  readonly total: number;
+}
+
+/** What a memory write is. */
+export type EdgeKind = "reference" | "copy" | "upload" | "readback" | "convert" | "relayout";
+
+/** One kind of memory write between two places, summed over frames. */
+export interface LedgerEdge {
+  readonly id: string;
+  /** Place the bytes come from. */
+  readonly from: string;
+  /** Place they go to. */
+  readonly to: string;
+  readonly kind: EdgeKind;
+  /** Mean over the frames so far. */
+  readonly bytesPerFrame: number;
+  /** Times it happened. */
+  readonly count: number;
+  /** Bytes in all. */
+  readonly bytes: number;
+  /** True where nobody asked for it. */
+  readonly implicit: boolean;
+  /** Why it happened, where it is implicit. */
+  readonly reason?: string;
+  /** Milliseconds of CPU time, mean per frame. */
+  readonly cpuMs: number;
+  /** Milliseconds of GPU time, mean per frame, where the adapter has timestamps. */
+  readonly gpuMs?: number;
+}
+
+/** The ledger at one moment. */
+export interface LedgerSnapshot {
+  /** Frames run so far. */
+  readonly frames: number;
+  readonly edges: readonly LedgerEdge[];
+  /** Bytes that crossed from CPU to GPU memory. */
+  readonly toGpuBytes: number;
+  /** Bytes that crossed from GPU to CPU memory. */
+  readonly toCpuBytes: number;
+  /** Buffers made so far. */
+  readonly buffersCreated: number;
+  /** Bind groups made so far. */
+  readonly bindGroupsCreated: number;
+}
+
+/** GPU and wasm memory at one moment, in bytes. */
+export interface MemoryReport {
+  readonly gpu: {
+    readonly weights: number;
+    readonly arena: number;
+    readonly staging: number;
+    readonly textures: number;
+    readonly uniforms: number;
+    readonly total: number;
+    readonly peak: number;
+  };
+  readonly wasmBytes: number;
+  readonly requests: number;
+  readonly engines: number;
+  readonly queue: Readonly<Record<string, number>>;
+}
+
+/** A tensor of a layer, and where it lies. */
+export interface LayerTensor {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly layout: Layout;
+  /** Byte offset in the arena or the weights. */
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** One layer of an engine. */
+export interface LayerReport {
+  readonly index: number;
+  readonly name: string;
+  readonly op: string;
+  readonly kernel: string;
+  readonly inputs: readonly LayerTensor[];
+  readonly outputs: readonly LayerTensor[];
+  readonly workspaceBytes: number;
+  readonly firstStep: number;
+  readonly lastStep: number;
+  /** Part of the arena's peak that its tensors hold, 0..1. */
+  readonly shareOfPeak: number;
+  readonly gpuMs?: number;
+}
+
+/** What an engine is made of. */
+export interface EngineReport {
+  readonly model: string;
+  readonly arena: {
+    readonly bytes: number;
+    readonly lowerBound: number;
+    readonly naive: number;
+    readonly alignment: number;
+    readonly planner: string;
+  };
+  readonly weights: { readonly bytes: number };
+  readonly layers: readonly LayerReport[];
+  readonly accounts: {
+    readonly load: { readonly fileBytes: number; readonly residentBytes: number; readonly multiplier: number };
+    readonly batch: readonly { readonly n: number; readonly arenaBytes: number }[];
+    readonly copies: { readonly edges: readonly LedgerEdge[] };
+  };
+}
+
+/** The adapter a runtime computes on. */
+export interface AdapterInfo {
+  readonly vendor: string;
+  readonly architecture: string;
+  /** True for a software adapter. */
+  readonly isFallback: boolean;
+  readonly topology: "discrete" | "unknown";
+  readonly features: readonly string[];
+  readonly limits: Readonly<Record<string, number>>;
+}
