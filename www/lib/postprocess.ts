@@ -94,7 +94,10 @@ export interface Detection {
 const ROW_HEAD = 6;
 
 /** Reads the count-prefixed list that `postprocess.detections()` gives: shape [1 + max, row]. */
-export function detectionsOf(output: { readonly shape: readonly number[]; readonly data: ArrayLike<number> }): Detection[] {
+export function detectionsOf(output: {
+  readonly shape: readonly number[];
+  readonly data: ArrayLike<number>;
+}): Detection[] {
   const row = output.shape[1] ?? 0;
   const at = (index: number) => output.data[index] ?? 0;
   return Array.from({ length: at(0) }, (_, i) => {

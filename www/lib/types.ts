@@ -24,14 +24,7 @@ export interface TensorDesc {
 }
 
 /** Elements on the CPU. int64 is a BigInt64Array, bool a Uint8Array of 0 and 1, float16 a Uint16Array of bits. */
-export type TypedArray =
-  | Float32Array
-  | Uint16Array
-  | Int32Array
-  | Uint32Array
-  | BigInt64Array
-  | Uint8Array
-  | Int8Array;
+export type TypedArray = Float32Array | Uint16Array | Int32Array | Uint32Array | BigInt64Array | Uint8Array | Int8Array;
 
 /** What can be a frame. */
 export type FrameSource =
