@@ -1,0 +1,35 @@
+/** Every diagram in every state, from made-up data, for looking at and for screenshots. */
+import "./copies.js";
+import { html } from "./dom.js";
+import { BY_REFERENCE, ledger, USUAL, WITH_COPIES } from "./gallery-mock.js";
+import type { RuntimeLike } from "./types.js";
+
+const gallery = document.querySelector("#gallery");
+
+function show(title: string, ...elements: HTMLElement[]): void {
+  const sections = elements.map((element) => html("section", {}, html("h2", {}, title), element));
+  gallery?.append(sections.length > 1 ? html("div", { class: "pair" }, ...sections) : html("div", {}, ...sections));
+}
+
+/** Counts a frame every 33 ms from `start` on. */
+function running(sketches: typeof BY_REFERENCE, fps = 30): RuntimeLike {
+  const begin = performance.now();
+  return { ledger: { snapshot: () => ledger(sketches, 300 + Math.floor(((performance.now() - begin) * fps) / 1000)) } };
+}
+
+const copies = (set: (element: HTMLElementTagNameMap["frameway-copies"]) => void) => {
+  const element = html("frameway-copies");
+  set(element);
+  return element;
+};
+
+show(
+  "copies: by reference, and the same beside the usual way",
+  copies((e) => Object.assign(e, { runtime: running(BY_REFERENCE), comparison: { edges: USUAL } })),
+  copies((e) => Object.assign(e, { runtime: running(BY_REFERENCE, 2), comparison: { edges: USUAL }, comparing: true })),
+);
+show(
+  "copies: with an implicit copy, and empty",
+  copies((e) => Object.assign(e, { runtime: running(WITH_COPIES) })),
+  copies(() => {}),
+);

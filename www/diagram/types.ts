@@ -1,0 +1,130 @@
+/**
+ * The shapes the diagrams read, as the package's public API gives them. Structural on purpose: an element
+ * takes anything that answers like a runtime or an engine, so it can be used, and tested, on its own.
+ *
+ * Units: bytes are bytes, times are milliseconds, steps count from zero.
+ */
+
+/** How bytes got from one place to another. Only a `reference` moves none. */
+export type EdgeKind = "reference" | "copy" | "upload" | "readback" | "convert" | "relayout";
+
+/** One row of the ledger: every write from one place to another, summed since the runtime was made. */
+export interface LedgerEdge {
+  readonly id: string;
+  /** Place ids: see `places.ts`; an unknown id lies in CPU memory unless it begins with `gpu:`. */
+  readonly from: string;
+  readonly to: string;
+  readonly kind: EdgeKind;
+  /** Bytes the last frame that took this edge moved along it; 0 for what belongs to no frame, such as weights. */
+  readonly bytesPerFrame: number;
+  /** How often this edge was taken, and the bytes it moved in all. */
+  readonly count: number;
+  readonly bytes: number;
+  /** True when the runtime made this copy without being told to; `reason` says why it had to. */
+  readonly implicit: boolean;
+  readonly reason?: string | undefined;
+  /** Mean time a taking costs, in milliseconds: on the CPU and, where the adapter has timestamps, on the GPU. */
+  readonly cpuMs: number;
+  readonly gpuMs?: number | undefined;
+  /** Number of the last frame that took this edge; 0 where none did. Tells what is in use from what was. */
+  readonly lastFrame?: number;
+}
+
+/** `runtime.ledger.snapshot()`. */
+export interface LedgerSnapshot {
+  readonly frames: number;
+  readonly edges: readonly LedgerEdge[];
+  readonly toGpuBytes: number;
+  readonly toCpuBytes: number;
+  readonly buffersCreated?: number;
+  readonly bindGroupsCreated?: number;
+}
+
+/** Bytes of GPU memory by class. */
+export interface GpuMemory {
+  readonly weights: number;
+  readonly arena: number;
+  readonly staging: number;
+  readonly textures: number;
+  readonly uniforms: number;
+  /** Scratch that lives only while an engine is loaded. */
+  readonly build?: number;
+  readonly total?: number;
+  readonly peak?: number;
+}
+
+/** Runs under way and waiting, now. */
+export interface QueueReport {
+  /** Runs handed to the GPU whose results are not there yet. */
+  readonly inFlight?: number;
+  /** Callers that wait for a request. */
+  readonly waiting?: number;
+}
+
+/** `runtime.memory()`. */
+export interface MemoryReport {
+  readonly gpu: GpuMemory;
+  readonly wasmBytes: number;
+  /** Live requests and engines, counted or listed. */
+  readonly requests: number | readonly unknown[];
+  readonly engines: number | readonly unknown[];
+  readonly queue?: QueueReport | undefined;
+}
+
+/** A memory report with the time it was taken, in milliseconds of any one clock. */
+export interface MemorySample extends MemoryReport {
+  readonly time: number;
+}
+
+/** What the elements use of a runtime. Each element needs only its own part. */
+export interface RuntimeLike {
+  readonly ledger?: { snapshot(): LedgerSnapshot };
+  memory?(): MemoryReport;
+  /** A sampler of the runtime's own, when it keeps one; the watermark chart then takes no samples itself. */
+  readonly watermarks?: { samples(): readonly MemorySample[] } | undefined;
+  readonly lost?: Promise<{ reason: string; message: string }> | undefined;
+}
+
+/** One tensor as a layer sees it. `offset` is its place in the arena; absent or negative for weights. */
+export interface TensorReport {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: string;
+  readonly layout?: string;
+  readonly offset?: number | null;
+  readonly bytes: number;
+}
+
+/** One layer of `engine.inspect("detailed")`. `firstStep` and `lastStep` are when its output lives. */
+export interface LayerReport {
+  readonly index: number;
+  readonly name: string;
+  readonly op: string;
+  readonly kernel?: string;
+  readonly inputs: readonly TensorReport[];
+  readonly outputs: readonly TensorReport[];
+  readonly workspaceBytes: number;
+  readonly workspaceOffset?: number | null;
+  readonly firstStep: number;
+  readonly lastStep: number;
+  readonly shareOfPeak?: number;
+  readonly gpuMs?: number | undefined;
+}
+
+/** `engine.inspect("detailed")`, as far as the arena map reads it. */
+export interface EngineReport {
+  readonly model?: unknown;
+  readonly arena: {
+    readonly bytes: number;
+    readonly lowerBound: number;
+    readonly naive: number;
+    readonly alignment?: number;
+    readonly planner?: string;
+  };
+  readonly layers: readonly LayerReport[];
+}
+
+/** What the arena map uses of an engine. */
+export interface EngineLike {
+  inspect(detail: "detailed"): EngineReport | Promise<EngineReport>;
+}
