@@ -1,1 +1,86 @@
-//! See lib.rs.
+//! Kernels: how a node is computed on the GPU, as data. Nothing here knows wgpu.
+//!
+//! # A kernel is a pair
+//!
+//! `name.rs` decides, `name.wgsl` computes. The `.wgsl` is valid WGSL as committed: a head, the line [`FENCE`], a body. Rust
+//! writes another head to specialise; the body ships as it stands. There is no template language.
+//!
+//! A head holds `const`s, `alias`es, the parameter struct, the bindings, and the functions through which the body touches
+//! memory: loads, a store, `epilogue`. (More than constants and an epilogue, then: the bindings belong to the head because
+//! operands that lie in one range must share one binding, and because a fused tensor adds one. A body names no binding.)
+//! [`Head`] builds it; the committed head is what [`Head`] writes for the plainest case.
+//!
+//! # Adding one
+//!
+//! A function `fn kernel<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>>` and a list `fn variants() -> Vec<Sample>` in the new
+//! file, an arm in [`select`], a line in [`variants`].
+
+pub mod access;
+mod context;
+mod head;
+mod launch;
+mod limits;
+pub mod pack;
+mod params;
+mod sample;
+mod steps;
+
+pub use access::Walk;
+pub use context::{Arg, C4, Context, to_u32};
+pub use head::{FENCE, Head, Slot, c4_param, size_param, storage_type};
+pub use launch::{Choice, Kernel, Launch, Packed, Source, exact_groups, linear_groups};
+pub use limits::{Choices, DeviceLimits};
+pub use params::Params;
+pub use sample::Sample;
+pub use steps::{Number, Steps, float};
+
+use crate::error::Result;
+use crate::ops::Op;
+
+/// The kernel that serves a node on this adapter: the second of the two exhaustive matches over operators.
+///
+/// It is a function of the node alone, so that lowering may call it twice: first to learn what may be done in place, then,
+/// with storages decided, for the shader.
+pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
+    let none = || Err(ctx.unsupported(format!("no kernel serves {}", ctx.op.definition().name())));
+    match ctx.op {
+        Op::BatchNorm(_)
+        | Op::Binary(_)
+        | Op::Cast(_)
+        | Op::Clip(_)
+        | Op::Concat(_)
+        | Op::ConstantOfShape(_)
+        | Op::Conv(_)
+        | Op::ConvTranspose(_)
+        | Op::Expand(_)
+        | Op::Flatten(_)
+        | Op::Gather(_)
+        | Op::Gemm(_)
+        | Op::Identity(_)
+        | Op::MatMul(_)
+        | Op::Pad(_)
+        | Op::Pool(_)
+        | Op::Reduce(_)
+        | Op::Relayout(_)
+        | Op::Reshape(_)
+        | Op::Resize(_)
+        | Op::ShapeOf(_)
+        | Op::Slice(_)
+        | Op::Softmax(_)
+        | Op::Split(_)
+        | Op::Squeeze(_)
+        | Op::Transpose(_)
+        | Op::Unary(_)
+        | Op::Unsqueeze(_)
+        | Op::Where(_) => none(),
+    }
+}
+
+/// Nodes that together need every specialisation of every kernel.
+pub fn variants() -> Vec<Sample> {
+    let lists: [Vec<Sample>; 0] = [];
+    lists.into_iter().flatten().collect()
+}
+
+/// The kernels' files as committed: name and text.
+pub const FILES: &[(&str, &str)] = &[("steps.wgsl", include_str!("steps.wgsl"))];
