@@ -1,5 +1,9 @@
 //! The compiled engine: a recording, packed weights and the ports of the model. Made without a GPU.
 
+mod options;
+
+pub use options::{Bytes, CompileOptions, Copies, Keep, MemoryLimits, PostprocessList};
+
 use crate::error::Result;
 use crate::ops::{FrameTransform, Preprocess};
 use crate::recording::{Range, Recording};

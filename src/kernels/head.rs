@@ -15,6 +15,20 @@ use std::fmt::Write;
 /// The line between the head and the body of a `.wgsl` file.
 pub const FENCE: &str = "// ---- body ----";
 
+/// The frame block as [`crate::ops::FrameTransform::to_block`] writes it.
+const FRAME: &str = "\
+// Two rows of the affine map from the model's pixels to the frame's, the part of the frame that is looked at (left, top, right,
+// bottom), the frame's width and height.
+struct Frame {
+    x: vec4f,
+    y: vec4f,
+    bounds: vec4f,
+    size: vec4f,
+}
+";
+const PICTURE: &str = "texture_2d<f32>;";
+const TEXEL: &str = "fn texel(at: vec2i) -> vec4f {\n    return textureLoad(picture, at, 0);\n}\n";
+
 /// A bound buffer of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot(usize);
@@ -37,6 +51,8 @@ pub struct Head<'c, 'a> {
     /// The parameter block.
     pub params: Params,
     buffers: Vec<Buffer<'a>>,
+    frame: Option<usize>,
+    picture: Option<usize>,
     text: String,
     steps: Steps,
     steps_wide: bool,
@@ -49,6 +65,8 @@ impl<'c, 'a> Head<'c, 'a> {
             ctx,
             params: Params::default(),
             buffers: Vec::new(),
+            frame: None,
+            picture: None,
             text: String::new(),
             steps: Steps::default(),
             steps_wide: false,
@@ -63,6 +81,16 @@ impl<'c, 'a> Head<'c, 'a> {
     /// `alias name = ty;`
     pub fn alias(&mut self, name: &str, ty: &str) {
         let _ = writeln!(self.text, "alias {name} = {ty};");
+    }
+
+    /// Binds the frame block of model input `input` as `frame`.
+    pub fn frame(&mut self, input: usize) {
+        self.frame = Some(input);
+    }
+
+    /// Binds the frame handed in for model input `input`; `fn texel(at: vec2i) -> vec4f` reads it.
+    pub fn picture(&mut self, input: usize) {
+        self.picture = Some(input);
     }
 
     /// Any other declaration.
@@ -399,6 +427,16 @@ impl<'c, 'a> Head<'c, 'a> {
             wgsl.push_str("@group(0) @binding(0) var<uniform> params: Params;\n");
             bindings.push(Source::Params);
         }
+        if let Some(input) = self.frame {
+            wgsl.push_str(FRAME);
+            let _ = writeln!(wgsl, "@group(0) @binding({}) var<uniform> frame: Frame;", bindings.len());
+            bindings.push(Source::Frame(input));
+        }
+        if let Some(input) = self.picture {
+            let _ = writeln!(wgsl, "@group(0) @binding({}) var picture: {PICTURE}", bindings.len());
+            wgsl.push_str(TEXEL);
+            bindings.push(Source::Picture(input));
+        }
         for (i, buffer) in self.buffers.into_iter().enumerate() {
             let access = if matches!(buffer.source, Source::Weights(_)) { "read" } else { "read_write" };
             let scalar = storage_type(buffer.dtype);
@@ -410,7 +448,11 @@ impl<'c, 'a> Head<'c, 'a> {
         wgsl.push_str(&self.steps.functions(self.steps_wide));
         wgsl.push_str(&self.text);
         wgsl.push_str(body.trim_start_matches('\n'));
-        let shader = Shader { label: label.into(), wgsl, external: None, f16 };
+        let external = self
+            .picture
+            .is_some()
+            .then(|| wgsl.replace(PICTURE, "texture_external;").replace(TEXEL, &TEXEL.replace("at, 0", "at")));
+        let shader = Shader { label: label.into(), wgsl, external, f16 };
         Ok(Launch { shader, bindings, params: self.params.into_bytes(), groups })
     }
 }

@@ -38,8 +38,10 @@ impl fmt::Debug for Packed<'_> {
 pub enum Source<'a> {
     /// The launch's parameter block: uniform.
     Params,
-    /// The request's frame block: uniform.
-    Frame,
+    /// The request's frame block of model input `n`: uniform.
+    Frame(usize),
+    /// The frame handed in for model input `n`: `texture_2d<f32>`, or `texture_external` in the shader's twin.
+    Picture(usize),
     /// The arena range of the node's input `n`: read_write. Inputs and outputs of one storage are bound once.
     Input(usize),
     /// The arena range of the node's output `n`: read_write.

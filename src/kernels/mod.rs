@@ -17,11 +17,13 @@
 
 pub mod access;
 mod context;
+mod detect;
 mod head;
 mod launch;
 mod limits;
 pub mod pack;
 mod params;
+mod preprocess;
 mod sample;
 mod steps;
 
@@ -31,6 +33,7 @@ pub use head::{FENCE, Head, Slot, c4_param, size_param, storage_type};
 pub use launch::{Choice, Kernel, Launch, Packed, Source, exact_groups, linear_groups};
 pub use limits::{Choices, DeviceLimits};
 pub use params::Params;
+pub use preprocess::preprocess;
 pub use sample::Sample;
 pub use steps::{Number, Steps, float};
 
@@ -44,6 +47,8 @@ use crate::ops::Op;
 pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
     let none = || Err(ctx.unsupported(format!("no kernel serves {}", ctx.op.definition().name())));
     match ctx.op {
+        Op::DecodeBoxes(op) => detect::decode(ctx, op),
+        Op::SelectBoxes(op) => detect::select(ctx, op),
         Op::BatchNorm(_)
         | Op::Binary(_)
         | Op::Cast(_)
@@ -52,7 +57,6 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::ConstantOfShape(_)
         | Op::Conv(_)
         | Op::ConvTranspose(_)
-        | Op::DecodeBoxes(_)
         | Op::Expand(_)
         | Op::Flatten(_)
         | Op::Gather(_)
@@ -66,7 +70,6 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Reshape(_)
         | Op::Resize(_)
         | Op::ShapeOf(_)
-        | Op::SelectBoxes(_)
         | Op::Slice(_)
         | Op::Softmax(_)
         | Op::Split(_)
@@ -80,9 +83,19 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
 
 /// Nodes that together need every specialisation of every kernel.
 pub fn variants() -> Vec<Sample> {
-    let lists: [Vec<Sample>; 0] = [];
+    let lists: [Vec<Sample>; 1] = [detect::variants()];
     lists.into_iter().flatten().collect()
 }
 
+/// Pre-processings that together need every specialisation of their kernel.
+pub fn preprocess_variants() -> Vec<crate::ops::Preprocess> {
+    preprocess::variants()
+}
+
 /// The kernels' files as committed: name and text.
-pub const FILES: &[(&str, &str)] = &[("steps.wgsl", include_str!("steps.wgsl"))];
+pub const FILES: &[(&str, &str)] = &[
+    ("decode_boxes.wgsl", detect::DECODE),
+    ("preprocess.wgsl", preprocess::FILE),
+    ("select_boxes.wgsl", detect::SELECT),
+    ("steps.wgsl", include_str!("steps.wgsl")),
+];
