@@ -5,6 +5,9 @@ import { THEME } from "./theme.js";
 // Importing an element must be safe where there is no document; defining it there does nothing.
 const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as unknown as typeof HTMLElement);
 
+/** Nothing is drawn narrower than this, in pixels. */
+const LEAST = 160;
+
 export abstract class DiagramElement extends Base {
   static readonly observedAttributes: readonly string[] = ["notice", "period"];
 
@@ -23,7 +26,7 @@ export abstract class DiagramElement extends Base {
 
   /** Properties a page set before the element was defined, taken through their setters once it is. */
   protected abstract readonly properties: readonly string[];
-  /** Milliseconds between two ticks. */
+  /** Milliseconds between two ticks; 0 for a source that is read once. */
   protected abstract readonly every: number;
   /** Reads the source. */
   protected abstract tick(): void;
@@ -54,7 +57,7 @@ export abstract class DiagramElement extends Base {
     }
     this.#observer = new ResizeObserver(([entry]) => {
       const width = Math.floor(entry?.contentRect.width ?? 0);
-      if (width === 0 || width === this.width) return;
+      if (width < LEAST || width === this.width) return;
       this.width = width;
       this.draw();
     });
@@ -76,7 +79,7 @@ export abstract class DiagramElement extends Base {
 
   #start(): void {
     clearInterval(this.#timer);
-    this.#timer = setInterval(() => this.refresh(), this.every);
+    if (this.every > 0) this.#timer = setInterval(() => this.refresh(), this.every);
   }
 
   /** Counts sources, so that what an old one still delivers can be told from the new one's. */

@@ -1,5 +1,5 @@
 /** Made-up data for the gallery and the tests. Nothing a user sees is drawn from it. */
-import type { LedgerEdge, LedgerSnapshot } from "./types.js";
+import type { EngineReport, LayerReport, LedgerEdge, LedgerSnapshot, TensorReport } from "./types.js";
 
 type Sketch = Pick<LedgerEdge, "from" | "to" | "kind"> & Partial<LedgerEdge>;
 
@@ -106,3 +106,101 @@ export const USUAL: readonly LedgerEdge[] = (
     { from: "staging", to: "javascript", kind: "readback", bytesPerFrame: 57_344, cpuMs: 0.4, reason: "read back" },
   ] satisfies Sketch[]
 ).map((sketch, i) => ({ ...edge(sketch, 1), id: `usual-${i + 1}` }));
+
+/** A network with residual blocks, placed first-fit by size: `blocks` of three layers each. */
+export function network(blocks: number): EngineReport {
+  interface Draft extends TensorReport {
+    readonly start: number;
+    end: number;
+    offset: number;
+  }
+  const tensors: Draft[] = [];
+  const layers: LayerReport[] = [];
+  const tensor = (name: string, channels: number, size: number): Draft => {
+    const bytes = Math.ceil((channels * size * size * 4) / 256) * 256;
+    const draft = {
+      name,
+      shape: [1, channels, size, size],
+      dtype: "float32",
+      layout: "C4",
+      bytes,
+      start: layers.length,
+      end: layers.length,
+      offset: -1,
+    };
+    tensors.push(draft);
+    return draft;
+  };
+  const layer = (op: string, inputs: Draft[], output: Draft, workspaceBytes = 0) => {
+    for (const input of inputs) input.end = layers.length;
+    const index = layers.length;
+    const weight = { name: `w${index}`, shape: [64, 64, 3, 3], dtype: "float32", offset: index * 256, bytes: 4096 };
+    layers.push({
+      index,
+      name: `${op.toLowerCase()}_${index}`,
+      op,
+      kernel: "conv_direct 4x4",
+      inputs: [...inputs, weight],
+      outputs: [output],
+      workspaceBytes,
+      firstStep: index,
+      lastStep: index,
+      shareOfPeak: 0,
+    });
+  };
+
+  let [channels, size] = [24, 64];
+  let x = tensor("images", 3, 128);
+  const stem = tensor("stem", channels, size);
+  layer("Conv", [x], stem);
+  x = stem;
+  for (let i = 0; i < blocks; i++) {
+    const shrink = i % 4 === 3;
+    if (shrink) [channels, size] = [channels + 24, Math.max(4, size / 2)];
+    const wide = tensor(`block${i}/expand`, channels * 2, size);
+    layer("Conv", [x], wide);
+    const narrow = tensor(`block${i}/project`, channels, size);
+    layer("DepthwiseConv", [wide], narrow);
+    const sum = tensor(`block${i}/add`, channels, size);
+    // Half of the additions write in place of an operand.
+    if (i % 2 === 0 && !shrink) Object.assign(sum, { inPlaceOf: narrow });
+    layer("Add", shrink ? [narrow] : [x, narrow], sum, i === 2 ? 120_000 : 0);
+    x = sum;
+  }
+  for (const draft of tensors) if (draft === x) draft.end = layers.length - 1;
+
+  const operand = (draft: Draft) => (draft as Draft & { inPlaceOf?: Draft }).inPlaceOf;
+  for (const draft of tensors) {
+    const over = operand(draft);
+    if (over) over.end = draft.end;
+  }
+  const placed: Draft[] = [];
+  for (const draft of tensors.filter((t) => !operand(t)).sort((a, b) => b.bytes - a.bytes)) {
+    const rivals = placed
+      .filter((other) => other.start <= draft.end && draft.start <= other.end)
+      .sort((a, b) => a.offset - b.offset);
+    let at = 0;
+    for (const rival of rivals) {
+      if (at + draft.bytes <= rival.offset) break;
+      at = Math.max(at, rival.offset + rival.bytes);
+    }
+    draft.offset = at;
+    placed.push(draft);
+  }
+  for (const draft of tensors) {
+    const over = operand(draft);
+    if (over) draft.offset = over.offset;
+  }
+  const top = placed.reduce((most, t) => Math.max(most, t.offset + t.bytes), 0);
+  const bytes = top + 120_064;
+  const live = (step: number) =>
+    placed.filter((t) => t.start <= step && step <= t.end).reduce((sum, t) => sum + t.bytes, 0);
+  const lowerBound = Math.max(...layers.map((_, step) => live(step)));
+  const naive = tensors.reduce((sum, t) => sum + t.bytes, 0);
+  const finished = layers.map((l) => (l.workspaceBytes > 0 ? { ...l, workspaceOffset: top } : l));
+  return {
+    model: "residual",
+    arena: { bytes, lowerBound, naive, alignment: 256, planner: "greedy by size" },
+    layers: finished,
+  };
+}

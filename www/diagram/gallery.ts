@@ -1,7 +1,8 @@
 /** Every diagram in every state, from made-up data, for looking at and for screenshots. */
+import "./arena.js";
 import "./copies.js";
 import { html } from "./dom.js";
-import { BY_REFERENCE, ledger, USUAL, WITH_COPIES } from "./gallery-mock.js";
+import { BY_REFERENCE, ledger, network, USUAL, WITH_COPIES } from "./gallery-mock.js";
 import type { RuntimeLike } from "./types.js";
 
 const gallery = document.querySelector("#gallery");
@@ -32,4 +33,24 @@ show(
   "copies: with an implicit copy, and empty",
   copies((e) => Object.assign(e, { runtime: running(WITH_COPIES) })),
   copies(() => {}),
+);
+
+const arena = (set: (element: HTMLElementTagNameMap["frameway-arena"]) => void) => {
+  const element = html("frameway-arena");
+  set(element);
+  return element;
+};
+const engine = (blocks: number) => {
+  const report = network(blocks);
+  return { inputs: [{ name: "images" }], inspect: () => report };
+};
+
+show(
+  "arena: a network of 100 layers",
+  arena((e) => Object.assign(e, { engine: engine(33) })),
+);
+show(
+  "arena: a layer selected, and empty",
+  arena((e) => Object.assign(e, { engine: engine(9), selected: 9 })),
+  arena(() => {}),
 );

@@ -126,5 +126,7 @@ export interface EngineReport {
 
 /** What the arena map uses of an engine. */
 export interface EngineLike {
+  /** The model's inputs, which tell them from weights. */
+  readonly inputs?: readonly { readonly name: string }[];
   inspect(detail: "detailed"): EngineReport | Promise<EngineReport>;
 }
