@@ -2,8 +2,10 @@
 //!
 //! Values and nodes are named by index. Nodes are kept in topological order; a graph changes only by a [`Patch`].
 
+mod infer;
 mod patch;
 
+pub use infer::Inferred;
 pub use patch::Patch;
 
 use crate::error::{Error, ErrorKind, Result};
