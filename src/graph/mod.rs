@@ -2,9 +2,13 @@
 //!
 //! Values and nodes are named by index. Nodes are kept in topological order; a graph changes only by a [`Patch`].
 
+mod builder;
+mod check;
+mod dump;
 mod infer;
 mod patch;
 
+pub use builder::{Builder, Expr, noise};
 pub use infer::Inferred;
 pub use patch::Patch;
 
