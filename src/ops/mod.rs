@@ -4,9 +4,12 @@
 //! operator to kernel, is in [`crate::kernels`]. Attributes hold the newest opset's form: what an older opset wrote as an
 //! attribute and a newer one as an input is an input here.
 
+mod args;
+mod binary;
 mod conv;
+mod cut;
 mod detect;
-mod elementwise;
+mod elements;
 mod epilogue;
 mod frame;
 mod matmul;
@@ -15,24 +18,33 @@ mod normalize;
 mod pool;
 mod reduce;
 mod relayout;
+mod remap;
 mod resize;
+mod scalar;
+mod select;
 mod sizes;
+mod unary;
+mod views;
+mod window;
 
-pub use conv::{AutoPad, Conv, ConvTranspose, Window};
+pub use binary::Binary;
+pub use conv::{Conv, ConvTranspose};
+pub use cut::{Pad, PadMode, Slice, SliceAxis, Split};
 pub use detect::{BoxFormat, DecodeBoxes, ROW_HEAD, ScoreFormat, SelectBoxes, Suppression};
-pub use elementwise::{Binary, Clip, Unary, Where};
 pub use epilogue::{Epilogue, Step};
 pub use frame::{Color, Filter, Fit, FrameTransform, Preprocess, Rect, unknown_frame};
 pub use matmul::{Gemm, MatMul};
-pub use movement::{
-    Concat, Expand, Flatten, Gather, Pad, PadMode, Reshape, Slice, Split, Squeeze, Transpose, Unsqueeze,
-};
+pub use movement::{Concat, Expand, Gather, Transpose};
 pub use normalize::{BatchNorm, Softmax};
 pub use pool::{Pool, PoolKind};
 pub use reduce::{Reduce, ReduceKind};
 pub use relayout::Relayout;
-pub use resize::{Coordinates, NearestMode, Resize, ResizeMode};
+pub use resize::{Coordinates, NearestMode, Resize, ResizeAxis, ResizeMode, Tap};
+pub use select::{Clip, Where};
 pub use sizes::{Cast, ConstantOfShape, Identity, ShapeOf};
+pub use unary::Unary;
+pub use views::{Flatten, Reshape, Squeeze, Unsqueeze};
+pub use window::{AutoPad, Window, WindowAxis};
 
 use crate::error::Result;
 use crate::tensor::{Tensor, TensorType};
@@ -132,12 +144,4 @@ impl Op {
             Self::Where(op) => op,
         }
     }
-}
-
-/// Families not written yet answer with this.
-pub(crate) fn pending<T>(name: &str, inputs: usize) -> Result<T> {
-    Err(crate::Error::new(
-        crate::ErrorKind::UnsupportedOp,
-        format!("{name} with {inputs} inputs has no definition yet"),
-    ))
 }

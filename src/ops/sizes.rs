@@ -1,10 +1,14 @@
 //! Operators that are done with at compile time: shapes, constants, casts.
 
+use super::args::{at_most, infer_one, ints, invalid, output, required, size};
+use super::elements::{from_f64, from_i64, to_i64};
+use super::remap::broadcast;
 use super::{Operand, Operator};
 use crate::error::Result;
-use crate::tensor::{DType, Tensor, TensorType};
+use crate::tensor::{DType, Shape, Tensor, TensorType};
 
-/// To another element type.
+/// To another element type: floats to integers truncate and saturate, integers wrap, bool is 0 or 1.
+/// <https://onnx.ai/onnx/operators/onnx__Cast.html>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the line above says it")]
 pub struct Cast {
@@ -22,7 +26,8 @@ pub struct ConstantOfShape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Identity;
 
-/// The dimensions `start..end` of the input's shape, as int64.
+/// The dimensions `start..end` of the input's shape, as int64. Bounds may be negative; they are clamped.
+/// <https://onnx.ai/onnx/operators/onnx__Shape.html>
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs, reason = "the line above says it")]
 pub struct ShapeOf {
@@ -36,11 +41,16 @@ impl Operator for Cast {
     }
 
     fn infer(&self, inputs: &[Option<Operand<'_>>]) -> Result<Vec<TensorType>> {
-        crate::ops::pending(self.name(), inputs.len())
+        at_most(inputs, 1)?;
+        let x = required(inputs, 0, "input")?.ty;
+        Ok(vec![output(self.to, x.shape.to_vec())?])
     }
 
     fn eval(&self, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>> {
-        crate::ops::pending(self.name(), inputs.len())
+        let ty = infer_one(self, inputs)?;
+        let x = required(inputs, 0, "input")?.data();
+        let data = if x.dtype().is_float() { from_f64(self.to, x.to_f64()) } else { from_i64(self.to, to_i64(x)) };
+        Ok(vec![Tensor::new(ty.shape, data)?])
     }
 }
 
@@ -50,11 +60,20 @@ impl Operator for ConstantOfShape {
     }
 
     fn infer(&self, inputs: &[Option<Operand<'_>>]) -> Result<Vec<TensorType>> {
-        crate::ops::pending(self.name(), inputs.len())
+        at_most(inputs, 1)?;
+        let dims = ints(required(inputs, 0, "shape")?, "shape")?;
+        if self.value.data().len() != 1 {
+            return Err(invalid(format!("its value has {} elements, expected 1", self.value.data().len())));
+        }
+        let dims = dims.iter().map(|&d| size(d, "a dimension")).collect::<Result<Vec<_>>>()?;
+        Ok(vec![output(self.value.dtype(), dims)?])
     }
 
     fn eval(&self, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>> {
-        crate::ops::pending(self.name(), inputs.len())
+        let ty = infer_one(self, inputs)?;
+        let one = self.value.clone().reshaped(Shape::default())?;
+        let data = broadcast(&one, &ty.shape)?.into_owned();
+        Ok(vec![Tensor::new(ty.shape, data)?])
     }
 }
 
@@ -64,11 +83,25 @@ impl Operator for Identity {
     }
 
     fn infer(&self, inputs: &[Option<Operand<'_>>]) -> Result<Vec<TensorType>> {
-        crate::ops::pending(self.name(), inputs.len())
+        at_most(inputs, 1)?;
+        let x = required(inputs, 0, "input")?.ty;
+        Ok(vec![output(x.dtype, x.shape.to_vec())?])
     }
 
     fn eval(&self, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>> {
-        crate::ops::pending(self.name(), inputs.len())
+        Ok(vec![required(inputs, 0, "input")?.clone()])
+    }
+}
+
+impl ShapeOf {
+    /// The output for an input of this shape: it depends on nothing else.
+    pub fn of(&self, shape: &Shape) -> Result<Tensor> {
+        let rank = shape.len() as i64;
+        let place = |at: i64| if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank) as usize;
+        let start = place(self.start);
+        let end = place(self.end.unwrap_or(rank)).max(start);
+        let dims: Vec<i64> = shape[start..end].iter().map(|&d| d as i64).collect();
+        Tensor::i64([dims.len()], dims)
     }
 }
 
@@ -78,10 +111,11 @@ impl Operator for ShapeOf {
     }
 
     fn infer(&self, inputs: &[Option<Operand<'_>>]) -> Result<Vec<TensorType>> {
-        crate::ops::pending(self.name(), inputs.len())
+        at_most(inputs, 1)?;
+        Ok(vec![self.of(&required(inputs, 0, "input")?.ty.shape)?.ty()])
     }
 
     fn eval(&self, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>> {
-        crate::ops::pending(self.name(), inputs.len())
+        Ok(vec![self.of(required(inputs, 0, "input")?.shape())?])
     }
 }
