@@ -55,14 +55,21 @@ export async function ask(command, ...args) {
   }
 }
 
+/** A program's file name on this platform. */
+export function exe(name) {
+  return process.platform === "win32" ? `${name}.exe` : name;
+}
+
 /** Seconds since `start` (from `performance.now()`), for people. */
 export function seconds(start) {
   return `${((performance.now() - start) / 1000).toFixed(1)} s`;
 }
 
+const summary = (result) => (typeof result === "string" && !result.includes("\n") ? result : "");
+
 /**
  * Runs one named step. `work` gets a function that sets the note shown in the heartbeat ("42 crates, now wgpu-core");
- * what it returns, when it is a string, is printed behind the step's name.
+ * what it returns, when it is a line of text, is printed behind the step's name.
  */
 export async function step(name, work) {
   const start = performance.now();
@@ -74,7 +81,7 @@ export async function step(name, work) {
     const result = await work((text) => {
       note = text;
     });
-    console.log(`✓ ${label} ${seconds(start).padStart(8)}  ${typeof result === "string" ? result : ""}`.trimEnd());
+    console.log(`✓ ${label} ${seconds(start).padStart(8)}  ${summary(result)}`.trimEnd());
     return result;
   } catch (error) {
     console.log(`✗ ${label} ${seconds(start).padStart(8)}`);

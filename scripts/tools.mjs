@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ask, cargoProgress, root, run } from "./steps.mjs";
+import { ask, cargoProgress, exe, root, run } from "./steps.mjs";
 
 const MIN_NODE = [20, 19];
 const MIN_RUST = [1, 90];
@@ -95,9 +95,4 @@ export async function wasmBindgen(note, { cli = false } = {}) {
   await run("cargo", args, { onLine: cargoProgress(note) });
   await writeStamp(stamp, hash);
   return "built";
-}
-
-/** A program's file name on this platform. */
-export function exe(name) {
-  return process.platform === "win32" ? `${name}.exe` : name;
 }

@@ -4,17 +4,8 @@ import { readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync } from "node:zlib";
-import { cargoProgress, fail, root, run, step } from "./steps.mjs";
-import {
-  checkToolchains,
-  exe,
-  hashFiles,
-  isFresh,
-  npmPackages,
-  toolsFolder,
-  wasmBindgen,
-  writeStamp,
-} from "./tools.mjs";
+import { cargoProgress, exe, fail, root, run, step } from "./steps.mjs";
+import { checkToolchains, hashFiles, isFresh, npmPackages, toolsFolder, wasmBindgen, writeStamp } from "./tools.mjs";
 
 const OUTPUT = join(root, "www", "lib", "wasm");
 const WASM = join(OUTPUT, "frameway_bg.wasm");

@@ -1,0 +1,55 @@
+// A file server for the browser tests: GET only, this repository and `shared/` beside it, on the loopback interface.
+
+import { createReadStream, existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join, normalize, sep } from "node:path";
+import { root } from "./steps.mjs";
+
+/** The usual port. It is compiled into the tests, so it changes only when another program holds it. */
+const PORT = 48_127;
+
+const shared = join(root, "..", "shared");
+
+function fileOf(url) {
+  const path = normalize(decodeURIComponent(new URL(url, "http://localhost").pathname)).replace(/^[/\\]+/, "");
+  if (path.split(sep).includes("..")) return undefined;
+  return path.startsWith(`shared${sep}`) && existsSync(shared) ? join(shared, path.slice(7)) : join(root, path);
+}
+
+async function answer(request, response) {
+  response.setHeader("Access-Control-Allow-Origin", "*");
+  response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
+  response.setHeader("Cache-Control", "no-store");
+  const file = request.method === "GET" ? fileOf(request.url ?? "/") : undefined;
+  const found = file && (await stat(file).catch(() => undefined));
+  if (!found?.isFile()) {
+    response.writeHead(404).end();
+    return;
+  }
+  response.writeHead(200, { "Content-Type": "application/octet-stream", "Content-Length": found.size });
+  createReadStream(file).pipe(response);
+}
+
+function listen(port) {
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.writeHead(400).end());
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => resolve(server));
+  });
+}
+
+/** Starts the server and resolves with its address and a function that ends it. */
+export async function serveFiles() {
+  const server = await listen(PORT).catch(() => listen(0));
+  const { port } = server.address();
+  return {
+    address: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

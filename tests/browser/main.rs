@@ -1,0 +1,8 @@
+//! Tests that run in headless Chromium, on a real WebGPU device:
+//! `npm test`, or `wasm-pack test --headless --chrome --test browser`.
+#![cfg(target_arch = "wasm32")]
+
+mod device;
+mod files;
+
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
