@@ -1,6 +1,7 @@
 //! How an operand is read at the place where an output element is written.
 
-use super::context::{Arg, to_u32};
+use super::context::{Arg, Context, to_u32};
+use super::head::storage_type;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Layout, Shape};
 
@@ -162,6 +163,22 @@ pub fn c4(operand: &Arg<'_>, output: &Arg<'_>) -> Result<C4Access> {
     } else {
         C4Access::Strided { strides, splat: c == 1 && out.channels > 1 }
     })
+}
+
+/// The inputs, from `first` on, that are read at the very place where output 0 is written, in the same representation: the
+/// output may take over their storage.
+pub fn same_places(ctx: &Context<'_>, first: usize, walk: Walk) -> Vec<usize> {
+    let Ok(out) = ctx.output(0) else { return Vec::new() };
+    let full = |arg: &Arg<'_>| {
+        arg.constant.is_none()
+            && arg.layout == out.layout
+            && storage_type(arg.ty.dtype) == storage_type(out.ty.dtype)
+            && match walk {
+                Walk::C4 => c4(arg, &out) == Ok(C4Access::Full),
+                Walk::Scalar | Walk::Flat4 => row_major(arg, &out) == Ok(RowMajorAccess::Full),
+            }
+    };
+    (first..ctx.inputs.len()).filter(|&i| ctx.optional(i).is_some_and(|arg| full(&arg))).collect()
 }
 
 /// A shape of at most four dimensions, with ones in front.

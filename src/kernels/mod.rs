@@ -18,6 +18,7 @@
 pub mod access;
 mod context;
 mod detect;
+mod elementwise;
 mod head;
 mod launch;
 mod limits;
@@ -53,7 +54,10 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Binary(_)
         | Op::Cast(_)
         | Op::Clip(_)
-        | Op::Concat(_)
+        | Op::Identity(_)
+        | Op::Unary(_)
+        | Op::Where(_) => elementwise::kernel(ctx),
+        Op::Concat(_)
         | Op::ConstantOfShape(_)
         | Op::Conv(_)
         | Op::ConvTranspose(_)
@@ -61,7 +65,6 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Flatten(_)
         | Op::Gather(_)
         | Op::Gemm(_)
-        | Op::Identity(_)
         | Op::MatMul(_)
         | Op::Pad(_)
         | Op::Pool(_)
@@ -75,16 +78,16 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Split(_)
         | Op::Squeeze(_)
         | Op::Transpose(_)
-        | Op::Unary(_)
-        | Op::Unsqueeze(_)
-        | Op::Where(_) => none(),
+        | Op::Unsqueeze(_) => none(),
     }
 }
 
 /// Nodes that together need every specialisation of every kernel.
 pub fn variants() -> Vec<Sample> {
-    let lists: [Vec<Sample>; 1] = [detect::variants()];
-    lists.into_iter().flatten().collect()
+    let mut list = Vec::new();
+    list.extend(detect::variants());
+    list.extend(elementwise::variants());
+    list
 }
 
 /// Pre-processings that together need every specialisation of their kernel.
@@ -97,5 +100,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("decode_boxes.wgsl", detect::DECODE),
     ("preprocess.wgsl", preprocess::FILE),
     ("select_boxes.wgsl", detect::SELECT),
+    ("elementwise.wgsl", include_str!("elementwise.wgsl")),
+    ("elementwise_c4.wgsl", include_str!("elementwise_c4.wgsl")),
     ("steps.wgsl", include_str!("steps.wgsl")),
 ];
