@@ -24,9 +24,15 @@ export async function chromiumFlags() {
   return webdriver["goog:chromeOptions"].args;
 }
 
+/** Chromium's own word on its version; its start script may print other lines before. */
+async function chromiumVersion() {
+  const words = await run(chromiumPath(), ["--version"]);
+  return /Chrom.* [\d.]+/.exec(words)?.[0] ?? words.trim();
+}
+
 /** Chromium and its driver, through apt where that can be done, otherwise an error that says what to install. */
 export async function ensureBrowser(note) {
-  if (chromiumPath() && chromedriverPath()) return ask(chromiumPath(), "--version");
+  if (chromiumPath() && chromedriverPath()) return chromiumVersion();
   const isRoot = process.getuid?.() === 0;
   const sudo = isRoot ? [] : ["sudo", "-n"];
   const canInstall = existsSync("/usr/bin/apt-get") && (isRoot || (await ask("sudo", "-n", "true")) !== undefined);
@@ -44,7 +50,7 @@ export async function ensureBrowser(note) {
   await apt("update");
   note("apt-get install chromium chromium-driver");
   await apt("install", "--no-install-recommends", "chromium", "chromium-driver");
-  return `installed ${await ask(chromiumPath(), "--version")}`;
+  return `installed ${await chromiumVersion()}`;
 }
 
 /** What makes native Vulkan run on the SwiftShader that comes with Chromium; nothing where it is not there or another driver is chosen. */
