@@ -25,7 +25,11 @@ export class CommandError extends Error {
 export function run(command, args = [], { env = {}, cwd = root, onLine, live = false } = {}) {
   return new Promise((resolve, reject) => {
     const shown = [command, ...args].join(" ");
-    const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...process.env, NO_COLOR: "1", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let output = "";
     let rest = "";
     const take = (stream) => (chunk) => {

@@ -74,7 +74,10 @@ const STAGES = [
   { name: "browser", for: ["rust", "wasm tests", "page tests"], work: ensureBrowser },
   { name: "test runner", for: ["wasm tests"], work: (note) => wasmBindgen(note, { cli: true }) },
   { name: "rustfmt", work: () => run("cargo", ["fmt", "--all", "--check"]) },
-  { name: "biome", work: () => node(bin("@biomejs/biome/bin/biome"), "ci", ".") },
+  {
+    name: "biome",
+    work: () => node(bin("@biomejs/biome/bin/biome"), "ci", "--colors=off", "--max-diagnostics=50", "."),
+  },
   {
     name: "clippy",
     work: (note) =>
