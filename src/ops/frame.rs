@@ -214,9 +214,9 @@ impl Preprocess {
                     Color::Rgba => [rgb[0], rgb[1], rgb[2], 1.0],
                     Color::Gray => [0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2], 0.0, 0.0, 0.0],
                 };
-                for k in 0..c {
+                for (k, level) in levels.into_iter().enumerate().take(c) {
                     let at = if self.channels_last { (y * w + x) * c + k } else { (k * h + y) * w + x };
-                    out[at] = levels[k] * self.scale[k] + self.bias[k];
+                    out[at] = level * self.scale[k] + self.bias[k];
                 }
             }
         }
