@@ -1,6 +1,10 @@
 //! What a frame does on the GPU, as plain data: the engine's compiled form, what its plan file holds, what the diagram
 //! draws. Nothing here knows wgpu.
 
+mod check;
+
+pub use check::check;
+
 use serde::{Deserialize, Serialize};
 
 /// Which buffer a range lies in.

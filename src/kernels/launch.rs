@@ -76,6 +76,30 @@ pub struct Choice {
     pub candidates: Vec<&'static str>,
 }
 
+/// Which side of a [`View`] is contained in the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The input is a part of the output: a concatenation.
+    Input,
+    /// The output is a part of the input, or all of it: a slice, a reshape.
+    Output,
+}
+
+/// A launch that could be saved: it copies an input's bytes, as they are, to or from a stretch of the other side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// Index of the input.
+    pub input: usize,
+    /// Index of the output.
+    pub output: usize,
+    /// Which is contained.
+    pub part: Part,
+    /// Where the part begins in the other, in bytes.
+    pub offset: u64,
+    /// The launch that is not needed where the two share memory.
+    pub launch: usize,
+}
+
 /// How a node is computed.
 #[derive(Debug)]
 pub struct Kernel<'a> {
@@ -88,6 +112,8 @@ pub struct Kernel<'a> {
     /// Inputs whose storage the first output may take over, where they die here: each element is read by the invocation that
     /// writes it, and at the same index.
     pub in_place: Vec<usize>,
+    /// Launches that shared memory would save.
+    pub views: Vec<View>,
     /// The choice between variants, where there was one.
     pub choice: Option<Choice>,
 }
@@ -95,24 +121,25 @@ pub struct Kernel<'a> {
 impl<'a> Kernel<'a> {
     /// A kernel of one launch.
     pub fn one(launch: Launch<'a>) -> Self {
-        Self {
-            label: launch.shader.label.clone(),
-            launches: vec![launch],
-            scratch: 0,
-            in_place: Vec::new(),
-            choice: None,
-        }
+        Self::many(launch.shader.label.clone(), vec![launch])
     }
 
     /// A kernel of several launches.
     pub fn many(label: impl Into<String>, launches: Vec<Launch<'a>>) -> Self {
-        Self { label: label.into(), launches, scratch: 0, in_place: Vec::new(), choice: None }
+        Self { label: label.into(), launches, scratch: 0, in_place: Vec::new(), views: Vec::new(), choice: None }
     }
 
     /// Permits the output to take over the storage of these inputs.
     #[must_use]
     pub fn in_place(mut self, inputs: impl IntoIterator<Item = usize>) -> Self {
         self.in_place = inputs.into_iter().collect();
+        self
+    }
+
+    /// States which launches shared memory would save.
+    #[must_use]
+    pub fn views(mut self, views: impl IntoIterator<Item = View>) -> Self {
+        self.views = views.into_iter().collect();
         self
     }
 

@@ -31,7 +31,7 @@ mod steps;
 pub use access::Walk;
 pub use context::{Arg, C4, Context, to_u32};
 pub use head::{FENCE, Head, Slot, c4_param, size_param, storage_type};
-pub use launch::{Choice, Kernel, Launch, Packed, Source, exact_groups, linear_groups};
+pub use launch::{Choice, Kernel, Launch, Packed, Part, Source, View, exact_groups, linear_groups};
 pub use limits::{Choices, DeviceLimits};
 pub use params::Params;
 pub use preprocess::preprocess;

@@ -1,1 +1,0 @@
-//! Graph and plan to a recording.
