@@ -5,6 +5,7 @@
 mod builder;
 mod check;
 mod dump;
+mod evaluate;
 mod infer;
 mod patch;
 

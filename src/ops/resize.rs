@@ -85,19 +85,16 @@ impl ResizeAxis {
             Some(scale) => f64::from(x as f32 / scale),
             None => x * input / output,
         };
+        // The output's size before it is cut to a whole number of elements.
+        let wanted = self.scale.map_or(output, |s| f64::from(s) * input);
         match coordinates {
             Coordinates::Asymmetric => unscale(i),
             Coordinates::HalfPixel => unscale(i + 0.5) - 0.5,
             Coordinates::PytorchHalfPixel if self.output > 1 => unscale(i + 0.5) - 0.5,
             Coordinates::PytorchHalfPixel => 0.0,
-            Coordinates::AlignCorners if self.output > 1 => i * (input - 1.0) / (output - 1.0),
+            Coordinates::AlignCorners if self.output > 1 && wanted > 1.0 => i * (input - 1.0) / (wanted - 1.0),
             Coordinates::AlignCorners => 0.0,
-            Coordinates::HalfPixelSymmetric => {
-                // The output may be cut to a whole number of elements; what was cut is shared by both ends.
-                let wanted = self.scale.map_or(output, |s| f64::from(s) * input);
-                let offset = input / 2.0 * (1.0 - output / wanted);
-                offset + unscale(i + 0.5) - 0.5
-            }
+            Coordinates::HalfPixelSymmetric => input / 2.0 * (1.0 - output / wanted) + unscale(i + 0.5) - 0.5,
         }
     }
 

@@ -1,0 +1,189 @@
+//! Reads a node test of the ONNX standard: a model, its inputs and the outputs it must give.
+
+use frameway::tensor::{DType, Data, Tensor};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How a case went.
+pub enum Outcome {
+    Pass,
+    /// An operator or a form of one that is not served, with the error.
+    Unsupported(String),
+    /// A wrong value, or an error of another kind.
+    Fail(String),
+}
+
+/// One test.
+pub struct Case {
+    model: Vec<u8>,
+    /// Name and contents of each input that is fed.
+    pub inputs: Vec<(String, Tensor)>,
+    outputs: Vec<Tensor>,
+    /// The inputs as the files hold them.
+    raw_inputs: Vec<Vec<u8>>,
+}
+
+/// Where the tests lie, if they do.
+pub fn folder() -> Option<PathBuf> {
+    let ask = "import onnx, os; print(os.path.join(os.path.dirname(onnx.__file__), 'backend/test/data/node'))";
+    let python = || {
+        let out = Command::new("python3").args(["-c", ask]).output().ok()?;
+        Some(String::from_utf8(out.stdout).ok()?.trim().to_owned())
+    };
+    let folder = PathBuf::from(std::env::var("FRAMEWAY_ONNX_NODE_TESTS").ok().or_else(python)?);
+    folder.join("test_add").is_dir().then_some(folder)
+}
+
+impl Case {
+    /// Reads the model and the first data set.
+    pub fn read(folder: &Path) -> Result<Self, String> {
+        let read = |path: PathBuf| std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()));
+        let model = read(folder.join("model.onnx"))?;
+        let set = |what: &str| -> Result<Vec<Vec<u8>>, String> {
+            let file = |i: usize| folder.join(format!("test_data_set_0/{what}_{i}.pb"));
+            (0..).map(file).take_while(|path| path.exists()).map(read).collect()
+        };
+        let raw_inputs = set("input")?;
+        let inputs = raw_inputs.iter().map(|bytes| tensor(bytes)).collect::<Result<_, _>>()?;
+        let outputs = set("output")?.iter().map(|bytes| tensor(bytes).map(|(_, t)| t)).collect::<Result<_, _>>()?;
+        Ok(Self { model, inputs, outputs, raw_inputs })
+    }
+
+    /// The model, in which inputs from `fed` on are weights.
+    pub fn with_constants(&self, fed: usize) -> Vec<u8> {
+        let mut model = Vec::new();
+        for field in fields(&self.model) {
+            let Field { number: 7, wire: 2, payload, .. } = field else {
+                model.extend_from_slice(field.whole);
+                continue;
+            };
+            let mut graph = payload.to_vec();
+            for raw in &self.raw_inputs[fed..] {
+                delimited(5, raw, &mut graph);
+            }
+            delimited(7, &graph, &mut model);
+        }
+        model
+    }
+
+    /// Holds results against the expected outputs, as the standard's own runner does: 1e-3 relative.
+    pub fn compare(&self, results: &[Tensor]) -> Outcome {
+        if results.len() != self.outputs.len() {
+            return Outcome::Fail(format!("{} outputs, expected {}", results.len(), self.outputs.len()));
+        }
+        for (i, (got, want)) in results.iter().zip(&self.outputs).enumerate() {
+            if got.ty() != want.ty() {
+                return Outcome::Fail(format!("output {i} is {}, expected {}", got.ty(), want.ty()));
+            }
+            let absolute = if want.dtype() == DType::F16 { 1e-3 } else { 1e-6 };
+            let close =
+                |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= absolute + 1e-3 * b.abs();
+            let (got, want) = (got.data().to_f64(), want.data().to_f64());
+            if let Some(at) = (0..want.len()).find(|&j| !close(got[j], want[j])) {
+                return Outcome::Fail(format!("output {i} at {at}: {}, expected {}", got[at], want[at]));
+            }
+        }
+        Outcome::Pass
+    }
+}
+
+struct Field<'a> {
+    number: u64,
+    wire: u64,
+    /// Of a varint field the number; of a length-delimited or fixed one the bytes.
+    value: u64,
+    payload: &'a [u8],
+    whole: &'a [u8],
+}
+
+fn varint(bytes: &[u8], at: &mut usize) -> u64 {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = bytes[*at];
+        *at += 1;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            break;
+        }
+    }
+    value
+}
+
+fn fields(bytes: &[u8]) -> Vec<Field<'_>> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let key = varint(bytes, &mut at);
+        let (mut value, mut payload) = (0, &bytes[at..at]);
+        match key & 7 {
+            0 => value = varint(bytes, &mut at),
+            wire => {
+                let len = match wire {
+                    1 => 8,
+                    5 => 4,
+                    _ => varint(bytes, &mut at) as usize,
+                };
+                payload = &bytes[at..at + len];
+                at += len;
+            }
+        }
+        all.push(Field { number: key >> 3, wire: key & 7, value, payload, whole: &bytes[start..at] });
+    }
+    all
+}
+
+fn delimited(number: u64, payload: &[u8], out: &mut Vec<u8>) {
+    for mut value in [number << 3 | 2, payload.len() as u64] {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+    out.extend_from_slice(payload);
+}
+
+/// A TensorProto: name and contents.
+fn tensor(bytes: &[u8]) -> Result<(String, Tensor), String> {
+    let (mut dims, mut kind, mut name, mut raw) = (Vec::new(), 0, String::new(), None);
+    let (mut varints, mut floats) = (Vec::new(), Vec::new());
+    let all_varints = |f: &Field<'_>, into: &mut Vec<u64>| {
+        if f.wire == 0 {
+            into.push(f.value);
+        }
+        let mut at = 0;
+        while at < f.payload.len() {
+            into.push(varint(f.payload, &mut at));
+        }
+    };
+    for f in fields(bytes) {
+        match f.number {
+            1 => all_varints(&f, &mut dims),
+            2 => kind = f.value,
+            4 => floats.extend_from_slice(f.payload),
+            5 | 7 | 11 => all_varints(&f, &mut varints),
+            8 => name = String::from_utf8_lossy(f.payload).into_owned(),
+            9 => raw = Some(f.payload.to_vec()),
+            _ => {}
+        }
+    }
+    let dtype = match kind {
+        1 => DType::F32,
+        2 => DType::U8,
+        3 => DType::I8,
+        6 => DType::I32,
+        7 => DType::I64,
+        9 => DType::Bool,
+        10 => DType::F16,
+        12 => DType::U32,
+        other => return Err(format!("element type {other} of {name:?} is not known to this test")),
+    };
+    let bytes = raw.unwrap_or_else(|| match dtype {
+        DType::F32 => floats,
+        _ => varints.iter().flat_map(|v| v.to_le_bytes()[..dtype.bytes()].to_vec()).collect(),
+    });
+    let dims: Vec<usize> = dims.into_iter().map(|d| d as usize).collect();
+    let data = Data::from_le_bytes(dtype, &bytes).map_err(|e| e.to_string())?;
+    Ok((name, Tensor::new(dims, data).map_err(|e| e.to_string())?))
+}
