@@ -1,4 +1,5 @@
 //! Properties of plans over random sets of blocks.
+#![cfg(not(target_arch = "wasm32"))]
 
 use frameway::plan::{Block, Lifetime, Options, Plan, PlanError, Violation, lower_bound, plan, validate};
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
 //! Sharing memory on purpose: the rules one by one, then random programs run on a memory that remembers who wrote what.
+#![cfg(not(target_arch = "wasm32"))]
 
 use frameway::plan::{Aliased, Block, Lifetime, Options, Place, Refusal, Relation, plan, unify, validate};
 use proptest::prelude::*;
