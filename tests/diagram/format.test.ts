@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { count, formatBytes, formatMs, formatSeconds, formatShape } from "../../www/diagram/format.js";
+import { count, formatBytes, formatMs, formatSeconds, formatShape, formatTick } from "../../www/diagram/format.js";
 
 const plain = (text: string) => text.replaceAll("\u00a0", " ");
 
@@ -37,4 +37,6 @@ it("formats durations, counts and shapes", () => {
   assert.equal(plain(count(0, "copy", "copies")), "0 copies");
   assert.equal(formatShape([1, 3, 128, 128]), "1×3×128×128");
   assert.equal(formatShape([]), "scalar");
+  assert.equal(plain(formatTick(20e6)), "20 MB");
+  assert.equal(plain(formatTick(1.5e6)), "1.5 MB");
 });

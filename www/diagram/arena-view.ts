@@ -2,7 +2,7 @@
 import type { ArenaMap, Block } from "./arena-layout.js";
 import { describeBlock, ticks } from "./arena-layout.js";
 import { setAttributes, svg } from "./dom.js";
-import { formatBytes } from "./format.js";
+import { formatBytes, formatTick } from "./format.js";
 import type { EngineReport } from "./types.js";
 
 /** The plotting area within the picture, in pixels. */
@@ -55,7 +55,7 @@ export function drawArena(report: EngineReport, map: ArenaMap, width: number, de
     column,
     ...ticks(top, wide ? 4 : 3).flatMap((bytes) => [
       svg("line", { class: "grid", x1: plot.left, x2: right, y1: y(bytes), y2: y(bytes) }),
-      svg("text", { class: "tick", x: plot.left - 6, y: y(bytes) + 4, "text-anchor": "end" }, formatBytes(bytes)),
+      svg("text", { class: "tick", x: plot.left - 6, y: y(bytes) + 4, "text-anchor": "end" }, formatTick(bytes)),
     ]),
     ...ticks(map.steps - 1, wide ? 8 : 4).map((step) =>
       svg("text", { class: "tick", x: x(step + 0.5), y: foot + 15, "text-anchor": "middle" }, `${Math.round(step)}`),

@@ -71,6 +71,13 @@ export function overlaps(a: Rect, b: Rect, gap = 2): boolean {
   );
 }
 
+/** The area two rectangles have in common, in square pixels. */
+export function shared(a: Rect, b: Rect): number {
+  const width = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
+  const height = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
+  return Math.max(0, width) * Math.max(0, height);
+}
+
 /** The curve from box `a` to box `b`, `lane` pixels aside where several run between the same two boxes. */
 export function route(a: Rect, b: Rect, obstacles: readonly Rect[], lane: number, upright: boolean): Curve {
   const ca = center(a);

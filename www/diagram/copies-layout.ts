@@ -10,6 +10,7 @@ import {
   pointAt,
   type Rect,
   route,
+  shared,
   shorten,
 } from "./copies-geometry.js";
 import { type Form, formOf, widthOf } from "./copies-summary.js";
@@ -78,7 +79,7 @@ const NARROW_MEASURES: Measures = { box: { width: 96, height: 32 }, rowGap: 40, 
 
 /** Room for a label's text, whatever its digits, so that it stays where it is while they change. */
 function labelSize(form: Form, once: boolean, stacked: boolean): { width: number; height: number } {
-  if (stacked) return { width: 50, height: 26 };
+  if (stacked) return { width: form === "reference" ? 58 : 50, height: 26 };
   return { width: form === "reference" ? 56 : once ? 84 : 102, height: 28 };
 }
 
@@ -98,7 +99,9 @@ export function layoutCopies(
   const stages = stagesOf(edges);
   const ghostStages = stagesOf(ghosts);
 
-  const taken: Rect[] = [...frame.boxes, ...frame.taken];
+  // Beyond the picture's sides there is no room for labels either.
+  const outside = [-100, width - 1].map((x) => ({ x, y: 0, width: 101, height: frame.height }));
+  const taken: Rect[] = [...frame.boxes, ...frame.taken, ...outside];
   const all = [...edges.map((edge) => ({ edge, ghost: false })), ...ghosts.map((edge) => ({ edge, ghost: true }))];
   const routed = all.flatMap(({ edge, ghost }, index) => {
     const [from, to] = [byId.get(edge.from), byId.get(edge.to)];
@@ -216,7 +219,8 @@ function placeNarrow(
   const cpuHeight = cpuTop + deep(cpuRows.length) + m.rowGap;
   const gpuTop = cpuHeight + strip + m.rowGap;
   const height = gpuTop + deep(gpuRows.length) + m.title + 6;
-  const span = width - 2 * m.pad - box.width;
+  // Labels stand to the right of their arrows, those of the last column too.
+  const span = width - 2 * m.pad - 6 - box.width;
   const boxes = slots.map(({ place, slot, ghost }): Box => {
     const column = columns.indexOf(slot.column);
     const x = m.pad + (columns.length > 1 ? (span * column) / (columns.length - 1) : 0);
@@ -311,7 +315,7 @@ function networkOf(edges: readonly LedgerEdge[], byId: ReadonlyMap<string, Box>,
   const size = { width: 92, height: 14 };
   const label: Label = wide
     ? { x: x - size.width - 8, y: y - 7, ...size, anchor: "end" }
-    : { x: x - size.width / 2, y: y - 18, ...size, anchor: "middle" };
+    : placeLabel(curve, to, size, 3, boxes, false);
   return { path: pathOf(shorten(curve, 6)), label };
 }
 
@@ -371,7 +375,7 @@ function beside(curve: Curve, t: number, { width, height }: { width: number; hei
 
 /** Where nothing is quite free, the place that covers least. */
 function least(candidates: readonly Label[], taken: readonly Rect[]): Label {
-  const covered = (label: Label) => taken.filter((rect) => overlaps(label, rect, 0)).length;
+  const covered = (label: Label) => taken.reduce((sum, rect) => sum + shared(label, rect), 0);
   const [first = { x: 0, y: 0, width: 0, height: 0, anchor: "start" as const }, ...rest] = candidates;
   return rest.reduce((best, label) => (covered(label) < covered(best) ? label : best), first);
 }

@@ -83,28 +83,17 @@ export class CopiesView {
     this.#arrows = views;
     const counters = counterView(layout);
     this.#counters = counters.texts;
-    const networkView = layout.network
-      ? [
-          svg("path", { class: "network", d: layout.network.path, "aria-hidden": "true" }),
-          svg(
-            "text",
-            {
-              class: "network-label",
-              x: anchorOf(layout.network.label),
-              y: layout.network.label.y + 11,
-              "text-anchor": layout.network.label.anchor,
-            },
-            "the network runs",
-          ),
-        ]
-      : [];
+    const between = layout.network;
+    const networkPath = between ? [svg("path", { class: "network", d: between.path, "aria-hidden": "true" })] : [];
+    const networkText = between ? [networkLabel(between.label)] : [];
     this.root.replaceChildren(
       bank(layout.cpu, "cpu", "CPU memory", layout),
       bank(layout.gpu, "gpu", "GPU memory", layout),
       ...borderView(layout),
-      ...networkView,
+      ...networkPath,
       ...views.map((view) => view.group),
       ...layout.boxes.map((box) => boxView(box, layout.wide)),
+      ...networkText,
       ...views.flatMap((view) => view.labels),
       ...counters.nodes,
       ...layout.arrows.flatMap((arrow) => markView(arrow, warned.get(arrow.edge))),
@@ -188,6 +177,11 @@ function arrowView(arrow: Arrow, layout: CopiesLayout, frames: number): ArrowVie
   });
   group.append(pulse);
   return { group, shaft, tip, pulse, labels: nodes, texts, title };
+}
+
+function networkLabel(label: Label): SVGTextElement {
+  const at = { x: anchorOf(label), y: label.y + 11, "text-anchor": label.anchor };
+  return svg("text", { class: "network-label", ...at }, "the network runs");
 }
 
 function anchorOf({ x, width, anchor }: Label): number {

@@ -64,6 +64,14 @@ export class FramewayCopies extends DiagramElement {
     "Compare with the usual canvas way, measured on this machine",
   );
   readonly #versus = html("p", { class: "versus", hidden: true });
+  readonly #head: HTMLElement = html(
+    "div",
+    { class: "head" },
+    this.#sentence,
+    this.#caption,
+    this.#switch,
+    this.#versus,
+  );
   readonly #place = html("div");
   readonly #warnings = html("ul", { class: "warnings", hidden: true });
   readonly #steps = html("ol", { class: "steps", hidden: true });
@@ -81,8 +89,9 @@ export class FramewayCopies extends DiagramElement {
     super(STYLE);
     this.#toggle.addEventListener("change", () => this.refresh());
     this.#details.addEventListener("toggle", () => this.refresh());
-    const head = html("div", { class: "head" }, this.#sentence, this.#caption, this.#switch, this.#versus);
-    this.shadow.append(html("figure", {}, head, this.#place, this.#warnings, this.#steps, this.#legend, this.#details));
+    this.shadow.append(
+      html("figure", {}, this.#head, this.#place, this.#warnings, this.#steps, this.#legend, this.#details),
+    );
   }
 
   /** The runtime whose ledger is drawn. */
@@ -160,11 +169,10 @@ export class FramewayCopies extends DiagramElement {
 
   protected draw(): void {
     const missing = this.#missing();
-    for (const part of [this.#sentence, this.#caption, this.#legend, this.#details])
-      part.hidden = missing !== undefined;
+    for (const part of [this.#head, this.#legend, this.#details]) part.hidden = missing !== undefined;
     const snapshot = this.#snapshot;
     if (missing || !snapshot) {
-      for (const part of [this.#switch, this.#versus, this.#warnings, this.#steps]) part.hidden = true;
+      for (const part of [this.#warnings, this.#steps]) part.hidden = true;
       this.#layout = undefined;
       this.#place.replaceChildren(missing ?? "");
       return;

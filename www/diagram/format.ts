@@ -12,6 +12,11 @@ export function formatBytes(bytes: number): string {
   return `${short(bytes / 1e9)}${NBSP}GB`;
 }
 
+/** Bytes on an axis: `20 MB`, `1.5 MB`. */
+export function formatTick(bytes: number): string {
+  return formatBytes(bytes).replace(".0", "");
+}
+
 /** Milliseconds: `0.04 ms`, `0.4 ms`, `12.5 ms`, `605 ms`. */
 export function formatMs(ms: number): string {
   if (!Number.isFinite(ms)) return `?${NBSP}ms`;

@@ -1,5 +1,5 @@
 /** Made-up data for the gallery and the tests. Nothing a user sees is drawn from it. */
-import type { EngineReport, LayerReport, LedgerEdge, LedgerSnapshot, TensorReport } from "./types.js";
+import type { EngineReport, LayerReport, LedgerEdge, LedgerSnapshot, MemorySample, TensorReport } from "./types.js";
 
 type Sketch = Pick<LedgerEdge, "from" | "to" | "kind"> & Partial<LedgerEdge>;
 
@@ -203,4 +203,26 @@ export function network(blocks: number): EngineReport {
     arena: { bytes, lowerBound, naive, alignment: 256, planner: "greedy by size" },
     layers: finished,
   };
+}
+
+/** Two minutes of a page that loads a model after twenty seconds; `leak` bytes a second stay behind with each request. */
+export function samples(leak: number): MemorySample[] {
+  return Array.from({ length: 121 }, (_, second) => {
+    const loaded = second >= 20;
+    const weights = loaded ? 412_672 * 8 : 0;
+    const arena = loaded ? 2 * 1_310_720 + leak * (second - 20) : 0;
+    const staging = loaded ? 3 * 65_536 : 0;
+    const textures = loaded ? 1_228_800 : 0;
+    const uniforms = loaded ? 262_144 : 0;
+    const build = second === 20 ? 1_500_000 : 0;
+    const total = weights + arena + staging + textures + uniforms + build;
+    return {
+      time: second * 1000,
+      gpu: { weights, arena, staging, textures, uniforms, build, total, peak: total },
+      wasmBytes: loaded ? 4_718_592 : 2_097_152,
+      requests: loaded ? 2 + Math.round((leak / 1_310_720) * (second - 20)) : 0,
+      engines: loaded ? 1 : 0,
+      queue: { inFlight: loaded ? 1 + (second % 3 === 0 ? 1 : 0) : 0, waiting: loaded && second % 17 < 3 ? 1 : 0 },
+    };
+  });
 }

@@ -1,8 +1,9 @@
 /** Every diagram in every state, from made-up data, for looking at and for screenshots. */
 import "./arena.js";
 import "./copies.js";
+import "./watermarks.js";
 import { html } from "./dom.js";
-import { BY_REFERENCE, ledger, network, USUAL, WITH_COPIES } from "./gallery-mock.js";
+import { BY_REFERENCE, ledger, network, samples, USUAL, WITH_COPIES } from "./gallery-mock.js";
 import type { RuntimeLike } from "./types.js";
 
 const gallery = document.querySelector("#gallery");
@@ -53,4 +54,24 @@ show(
   "arena: a layer selected, and empty",
   arena((e) => Object.assign(e, { engine: engine(9), selected: 9 })),
   arena(() => {}),
+);
+
+const watermarks = (set: (element: HTMLElementTagNameMap["frameway-watermarks"]) => void) => {
+  const element = html("frameway-watermarks");
+  set(element);
+  return element;
+};
+const history = (leak: number): RuntimeLike => {
+  const taken = samples(leak);
+  return { watermarks: { samples: () => taken } };
+};
+
+show(
+  "watermarks: flat, and climbing",
+  watermarks((e) => Object.assign(e, { runtime: history(0), limit: 16e6 })),
+  watermarks((e) => Object.assign(e, { runtime: history(65_536), limit: 256e6 })),
+);
+show(
+  "watermarks: empty",
+  watermarks(() => {}),
 );

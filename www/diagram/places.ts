@@ -35,7 +35,7 @@ const KNOWN: readonly Place[] = [
   { id: "result", bank: "gpu", label: "Result", note: "what was found", wide: at(0, 4), narrow: at(2, 1) },
   { id: "staging", bank: "gpu", label: "Staging", note: "waits to be read", wide: at(0, 5), narrow: at(2, 0) },
   { id: "weights", bank: "gpu", label: "Weights", note: "the trained model", wide: at(0, 6), narrow: at(1, 0) },
-  { id: "canvas", bank: "gpu", label: "Canvas", note: "drawn, never read", wide: at(1, 4), narrow: at(1, 1) },
+  { id: "canvas", bank: "gpu", label: "Canvas", note: "drawn, never read", wide: at(1, 4), narrow: at(2, 2) },
 ];
 
 const BY_ID = new Map(KNOWN.map((place) => [place.id, place]));
