@@ -8,6 +8,7 @@ import { build } from "./build.mjs";
 import { serveFiles } from "./files.mjs";
 import { CommandError, cargoProgress, exe, fail, root, run, seconds, step } from "./steps.mjs";
 import { checkToolchains, npmPackages, toolsFolder, wasmBindgen } from "./tools.mjs";
+import { unitTests } from "./unit.mjs";
 import { buildWasm } from "./wasm.mjs";
 
 const WASM = ["--target", "wasm32-unknown-unknown"];
@@ -22,6 +23,12 @@ function testProgress(note) {
     if (test) note(test[1]);
     else compiling(line);
   };
+}
+
+/** Reads `ℹ pass 12` and `ℹ fail 1` from Node's own reporter. */
+function countNode(output) {
+  const count = (word) => Number(new RegExp(`^\\S+ ${word} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
+  return { passed: count("pass"), failed: count("fail") };
 }
 
 /** Adds up `test result: ok. 12 passed; 0 failed;` over all test programs of a run. */
@@ -78,6 +85,7 @@ const STAGES = [
     name: "biome",
     work: () => node(bin("@biomejs/biome/bin/biome"), "ci", "--colors=off", "--max-diagnostics=50", "."),
   },
+  { name: "unit tests", count: countNode, work: () => unitTests() },
   {
     name: "clippy",
     work: (note) =>

@@ -8,12 +8,13 @@ import { fail, root, run, step } from "./steps.mjs";
 
 const OUT = join(root, "node_modules/.cache/unit");
 
-/** Bundles and runs every unit test whose path contains one of `names`, or all. Prints how many passed. */
+/** Checks the types of, bundles and runs every unit test whose path contains one of `names`, or all. Resolves with the report. */
 export async function unitTests(names = []) {
   const found = await readdir(join(root, "tests"), { recursive: true });
   const tests = found
     .filter((path) => path.endsWith(".test.ts"))
     .filter((path) => names.length === 0 || names.some((name) => path.includes(name)));
+  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "--project", "tests/diagram"]);
   const { rolldown } = await import("rolldown");
   const build = await rolldown({
     input: Object.fromEntries(tests.map((path) => [basename(path, ".ts"), join(root, "tests", path)])),
@@ -33,11 +34,12 @@ export async function unitTests(names = []) {
   const entries = output
     .filter((file) => file.type === "chunk" && file.isEntry)
     .map((file) => join(OUT, file.fileName));
-  const report = await run(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...entries]);
-  const passed = /^# pass (\d+)$/m.exec(report)?.[1] ?? /pass (\d+)/.exec(report)?.[1];
-  return `${passed} tests of ${tests.length} files passed`;
+  return run(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...entries]);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  step("unit tests", () => unitTests(process.argv.slice(2))).catch(fail);
+  step("unit tests", async () => {
+    const report = await unitTests(process.argv.slice(2));
+    return `${/^\S+ pass (\d+)$/m.exec(report)?.[1]} passed`;
+  }).catch(fail);
 }

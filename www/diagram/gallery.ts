@@ -27,13 +27,13 @@ const copies = (set: (element: HTMLElementTagNameMap["frameway-copies"]) => void
 
 show(
   "copies: by reference, and the same beside the usual way",
-  copies((e) => Object.assign(e, { runtime: running(BY_REFERENCE), comparison: { edges: USUAL } })),
+  copies((e) => Object.assign(e, { id: "copies", runtime: running(BY_REFERENCE), comparison: { edges: USUAL } })),
   copies((e) => Object.assign(e, { runtime: running(BY_REFERENCE, 2), comparison: { edges: USUAL }, comparing: true })),
 );
 show(
   "copies: with an implicit copy, and empty",
-  copies((e) => Object.assign(e, { runtime: running(WITH_COPIES) })),
-  copies(() => {}),
+  copies((e) => Object.assign(e, { id: "implicit", runtime: running(WITH_COPIES) })),
+  copies((e) => Object.assign(e, { id: "empty" })),
 );
 
 const arena = (set: (element: HTMLElementTagNameMap["frameway-arena"]) => void) => {
@@ -48,7 +48,7 @@ const engine = (blocks: number) => {
 
 show(
   "arena: a network of 100 layers",
-  arena((e) => Object.assign(e, { engine: engine(33) })),
+  arena((e) => Object.assign(e, { id: "arena", engine: engine(33) })),
 );
 show(
   "arena: a layer selected, and empty",
@@ -68,8 +68,8 @@ const history = (leak: number): RuntimeLike => {
 
 show(
   "watermarks: flat, and climbing",
-  watermarks((e) => Object.assign(e, { runtime: history(0), limit: 16e6 })),
-  watermarks((e) => Object.assign(e, { runtime: history(65_536), limit: 256e6 })),
+  watermarks((e) => Object.assign(e, { id: "flat", runtime: history(0), limit: 16e6 })),
+  watermarks((e) => Object.assign(e, { id: "climbing", runtime: history(65_536), limit: 256e6 })),
 );
 show(
   "watermarks: empty",
