@@ -14,7 +14,7 @@ pub use infer::Inferred;
 pub use patch::Patch;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{Epilogue, Op, Preprocess};
+use crate::ops::{Epilogue, Op};
 use crate::tensor::{Layout, Tensor, TensorType};
 use std::sync::Arc;
 
@@ -94,8 +94,6 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// What a run is fed with, in the model's order.
     pub inputs: Vec<ValueId>,
-    /// Pre-processing of inputs that may be fed with a frame instead: index into `inputs`, and the step.
-    pub frames: Vec<(usize, Preprocess)>,
     /// What a run gives, in the model's order.
     pub outputs: Vec<ValueId>,
 }

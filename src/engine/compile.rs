@@ -1,0 +1,155 @@
+//! From a file to an engine: import, passes, plan, lowering.
+
+use super::{CompileOptions, Engine, Port, report};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
+use crate::import::{self, Format, ImportOptions};
+use crate::kernels::{Choices, DeviceLimits};
+use crate::lower::{self, LowerOptions};
+use crate::ops::Preprocess;
+use crate::passes::{self, PassOptions};
+use crate::pipeline::Image;
+use crate::plan::Effort;
+use crate::tensor::{Device, TensorDesc};
+
+/// What compiling needs to know of the machine: nothing but plain data, so that it works without a GPU.
+#[derive(Debug, Clone, Default)]
+pub struct Target {
+    /// The adapter's limits.
+    pub limits: DeviceLimits,
+    /// Kernel variants measured on it.
+    pub choices: Choices,
+}
+
+/// A stage of compiling, as it is reported while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Phase {
+    Import,
+    Optimize,
+    Plan,
+    Done,
+}
+
+impl Phase {
+    /// The word used in JavaScript.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Import => "import",
+            Self::Optimize => "optimize",
+            Self::Plan => "plan",
+            Self::Done => "lower",
+        }
+    }
+}
+
+/// Compiles a model. `progress` is told each stage as it begins.
+///
+/// # Errors
+/// Every kind a model or an option can provoke: `invalid-model`, `unsupported-op` (all nodes at once), `shape-mismatch`,
+/// `memory-limit`, `bad-source` for options that name what is not there.
+pub fn compile(
+    bytes: &[u8],
+    options: &CompileOptions,
+    target: &Target,
+    progress: &mut dyn FnMut(Phase),
+) -> Result<Engine> {
+    progress(Phase::Import);
+    let format = options.format.as_deref().map(format_named).transpose()?;
+    let import_options = ImportOptions { shapes: options.shapes.clone() };
+    let mut graph = import::import(bytes, format, &import_options)?;
+    if let Some(name) = &options.name {
+        graph.name.clone_from(name);
+    }
+    compile_graph(graph, bytes.len() as u64, options, target, progress)
+}
+
+fn format_named(word: &str) -> Result<Format> {
+    match word {
+        "onnx" => Ok(Format::Onnx),
+        "tflite" => Ok(Format::Tflite),
+        "plan" => Ok(Format::Plan),
+        other => Err(Error::new(ErrorKind::BadSource, format!("format {other:?} is none of onnx, tflite, plan"))
+            .at("compile options")),
+    }
+}
+
+/// Compiles a graph whose shapes are known; `file_bytes` is for the report.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_graph(
+    mut graph: Graph,
+    file_bytes: u64,
+    options: &CompileOptions,
+    target: &Target,
+    progress: &mut dyn FnMut(Phase),
+) -> Result<Engine> {
+    progress(Phase::Optimize);
+    passes::infer_shapes(&mut graph)?;
+    for step in &options.postprocess.0 {
+        step.append(&mut graph)?;
+    }
+    for name in options.outputs.keys() {
+        crate::pipeline::output_named(&graph, name)?;
+    }
+    let passes = passes::optimize(&mut graph, &PassOptions::default())?;
+    let preprocess = preprocess(&graph, options)?;
+    progress(Phase::Plan);
+    let limit = |bytes: Option<super::Bytes>| bytes.map(|b| b.0);
+    let lower_options = LowerOptions {
+        limits: target.limits.clone(),
+        choices: target.choices.clone(),
+        effort: Effort::Fast,
+        max_arena: limit(options.limits.activations),
+        max_workspace: limit(options.limits.workspace),
+        max_weights: limit(options.limits.weights),
+        share: true,
+        preprocess,
+    };
+    let lowered = lower::lower(&graph, &lower_options)?;
+    progress(Phase::Done);
+    let costs = graph.nodes.iter().map(|node| report::cost(&graph, node)).collect();
+    let port = |(&id, &range): (&crate::graph::ValueId, &crate::recording::Range), step: Option<Preprocess>| {
+        let (value, ty) = (graph.value(id)?, graph.ty(id)?);
+        let desc = TensorDesc::contiguous(value.name.clone(), ty, Device::Gpu);
+        Ok(Port { desc, range, preprocess: step })
+    };
+    let inputs = graph.inputs.iter().zip(&lowered.inputs).zip(lower_options.preprocess.iter().cloned());
+    let inputs = inputs.map(|(pair, step)| port(pair, step)).collect::<Result<Vec<_>>>()?;
+    let outputs = graph.outputs.iter().zip(&lowered.outputs).map(|pair| port(pair, None)).collect::<Result<Vec<_>>>()?;
+    Ok(Engine {
+        name: graph.name,
+        recording: lowered.recording,
+        weights: lowered.weights,
+        inputs,
+        outputs,
+        build: report::Build {
+            file_bytes,
+            layers: lowered.layers,
+            blocks: lowered.blocks,
+            plan: lowered.plan,
+            costs,
+            passes,
+        },
+    })
+}
+
+/// For each model input, how a frame becomes it: as the page says, or, for an input that is a picture, the plainest way.
+fn preprocess(graph: &Graph, options: &CompileOptions) -> Result<Vec<Option<Preprocess>>> {
+    let names = graph.inputs.iter().map(|&id| Ok(graph.value(id)?.name.clone())).collect::<Result<Vec<_>>>()?;
+    if let Some(unknown) = options.preprocess.keys().find(|name| !names.contains(name)) {
+        let message = format!("the model has no input {unknown:?}");
+        return Err(Error::new(ErrorKind::BadSource, message)
+            .at("compile option `preprocess`")
+            .hint(format!("its inputs are {}", names.join(", "))));
+    }
+    let step = |(&id, name): (&crate::graph::ValueId, &String)| {
+        let ty = graph.ty(id)?;
+        match options.preprocess.get(name) {
+            Some(image) => image.resolve(name, ty).map(Some),
+            None => Ok(Image::default().resolve(name, ty).ok()),
+        }
+    };
+    graph.inputs.iter().zip(&names).map(step).collect()
+}
