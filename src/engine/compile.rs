@@ -117,7 +117,8 @@ pub fn compile_graph(
     };
     let inputs = graph.inputs.iter().zip(&lowered.inputs).zip(lower_options.preprocess.iter().cloned());
     let inputs = inputs.map(|(pair, step)| port(pair, step)).collect::<Result<Vec<_>>>()?;
-    let outputs = graph.outputs.iter().zip(&lowered.outputs).map(|pair| port(pair, None)).collect::<Result<Vec<_>>>()?;
+    let outputs =
+        graph.outputs.iter().zip(&lowered.outputs).map(|pair| port(pair, None)).collect::<Result<Vec<_>>>()?;
     Ok(Engine {
         name: graph.name,
         recording: lowered.recording,

@@ -1,8 +1,12 @@
 //! The compiled engine: a recording, packed weights and the ports of the model. Made without a GPU.
 
+mod compile;
 mod options;
+mod report;
 
+pub use compile::{Phase, Target, compile, compile_graph};
 pub use options::{Bytes, CompileOptions, Copies, Keep, MemoryLimits, PostprocessList};
+pub use report::{Build, Cost, Detail, EngineReport};
 
 use crate::error::Result;
 use crate::ops::{FrameTransform, Preprocess};
@@ -47,4 +51,6 @@ pub struct Engine {
     pub inputs: Vec<Port>,
     /// Outputs in the model's order.
     pub outputs: Vec<Port>,
+    /// What compiling leaves for the inspector.
+    pub build: Build,
 }

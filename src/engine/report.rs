@@ -10,7 +10,7 @@ use crate::tensor::{DType, Layout, Shape};
 use serde::Serialize;
 
 /// What compiling leaves for the inspector.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Build {
     /// Size of the model's file.
     pub file_bytes: u64,
@@ -50,18 +50,15 @@ pub(super) fn cost(graph: &Graph, node: &Node) -> Cost {
         // Every input element meets every tap of every output channel of its group.
         Op::ConvTranspose(_) => 2 * elements(shape(0)) * per_result(shape(1), 1),
         Op::MatMul(_) => 2 * results * shape(0).and_then(|s| s.last()).map_or(0, |&k| k as u64),
-        Op::Gemm(op) => {
-            2 * results * shape(0).map_or(0, |s| s.get(usize::from(!op.trans_a)).map_or(0, |&k| k as u64))
-        }
+        Op::Gemm(op) => 2 * results * shape(0).map_or(0, |s| s.get(usize::from(!op.trans_a)).map_or(0, |&k| k as u64)),
         Op::Pool(op) => results * op.window.kernel.iter().map(|&k| k as u64).product::<u64>(),
         Op::Reduce(_) | Op::Softmax(_) => elements(shape(0)),
         Op::Binary(_) | Op::Unary(_) | Op::BatchNorm(_) | Op::Clip(_) | Op::Where(_) | Op::Resize(_) => results,
         _ => 0,
     };
     let steps = node.epilogue.steps.iter().filter(|s| !matches!(s, Step::Unary(crate::ops::Unary::Not))).count();
-    let bytes = |v: crate::graph::ValueId| {
-        graph.ty(v).map_or(0, |t| t.shape.elements() as u64 * t.dtype.gpu_bytes() as u64)
-    };
+    let bytes =
+        |v: crate::graph::ValueId| graph.ty(v).map_or(0, |t| t.shape.elements() as u64 * t.dtype.gpu_bytes() as u64);
     Cost {
         flops: own + results * steps as u64,
         traffic_bytes: node.inputs.iter().flatten().chain(&node.outputs).map(|&v| bytes(v)).sum(),
@@ -220,8 +217,9 @@ impl Engine {
         let plan = &build.plan;
         let peak = plan.lower_bound.max(1) as f64;
         let layers = build.layers.iter().zip(&build.costs).enumerate();
-        let layers: Vec<LayerReport> =
-            layers.map(|(index, (layer, &cost))| layer_report(index, layer, cost, plan.peak_step, peak, detail)).collect();
+        let layers: Vec<LayerReport> = layers
+            .map(|(index, (layer, &cost))| layer_report(index, layer, cost, plan.peak_step, peak, detail))
+            .collect();
         let resident = self.recording.weights_bytes + self.recording.arena_bytes + self.recording.params.len() as u64;
         let batch = |n: u64| {
             let blocks: Vec<Block> =

@@ -13,3 +13,4 @@ pub use anchors::{Anchors, Grid};
 pub use detections::Detections;
 pub use image::{Image, ImageStep};
 pub use postprocess::Postprocess;
+pub(crate) use postprocess::output_named;

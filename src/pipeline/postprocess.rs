@@ -31,7 +31,7 @@ pub(super) struct Target {
 }
 
 /// The output called `name`, or an error that lists those there are.
-pub(super) fn output_named(graph: &Graph, name: &str) -> Result<ValueId> {
+pub(crate) fn output_named(graph: &Graph, name: &str) -> Result<ValueId> {
     let named = |v: &ValueId| graph.value(*v).is_ok_and(|v| v.name == name);
     graph.outputs.iter().copied().find(named).ok_or_else(|| {
         let names: Vec<&str> =

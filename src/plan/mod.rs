@@ -119,7 +119,7 @@ impl Default for Options<'_> {
 }
 
 /// Offsets for all blocks, and how good they are. `Display` prints the report line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Plan {
     /// Byte offset of each block, in the order given. A block that takes no room has offset 0.
     pub offsets: Vec<u64>,
