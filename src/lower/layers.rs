@@ -42,6 +42,8 @@ pub struct Layer {
     pub outputs: Vec<LayerTensor>,
     /// Bytes of workspace.
     pub workspace: u64,
+    /// First byte of the workspace in the arena, where there is one.
+    pub workspace_offset: Option<u64>,
     /// Dispatches made.
     pub dispatches: usize,
     /// First step its results occupy memory.
@@ -71,6 +73,7 @@ pub(super) fn layer(
         let (name, shape, dtype) = (value.name.clone(), ty.shape.clone(), ty.dtype);
         Ok(LayerTensor { value: id.index(), name, shape, dtype, layout: value.layout, offset, bytes, life })
     };
+    let scratch = places.scratch.get(step).copied().flatten();
     let outputs = node.outputs.iter().map(|&o| tensor(o)).collect::<Result<Vec<_>>>()?;
     let view = dispatches == 0 && outputs.iter().all(|o| !o.shape.contains(&0));
     Ok(Layer {
@@ -79,7 +82,8 @@ pub(super) fn layer(
         fused: node.epilogue.steps.len(),
         kernel: if view { "view".to_owned() } else { kernel.label.clone() },
         inputs: node.inputs.iter().flatten().map(|&i| tensor(i)).collect::<Result<_>>()?,
-        workspace: places.scratch.get(step).copied().flatten().map_or(0, |(_, bytes)| bytes),
+        workspace: scratch.map_or(0, |(_, bytes)| bytes),
+        workspace_offset: scratch.map(|(offset, _)| offset),
         dispatches,
         first_step: outputs.iter().map(|o| o.life[0]).min().unwrap_or(step as u32),
         last_step: outputs.iter().map(|o| o.life[1].saturating_sub(1)).max().unwrap_or(step as u32),

@@ -91,6 +91,22 @@ describe("the arena map", () => {
     assert.equal(find(blocks, "a")?.end, 3);
   });
 
+  it("takes lifetimes, inputs and the peak's step from a report that tells them", () => {
+    const x = { ...tensor("x", 0, 400), life: [0, 2] };
+    const a = { ...tensor("a", 512, 800), life: [0, 3] };
+    const { offset: _, ...w } = { ...tensor("w", 0, 64), life: [0, 0] };
+    const layers = [layer(0, [x, w], [a]), layer(1, [], []), layer(2, [a], [])];
+    const map = arenaMap({ arena: { bytes: 2560, lowerBound: 2048, naive: 2816, peakStep: 1, steps: 3 }, layers }, []);
+    assert.deepEqual(
+      map.blocks.map(({ name, start, end }) => [name, start, end]),
+      [
+        ["x", 0, 2],
+        ["a", 0, 3],
+      ],
+    );
+    assert.equal(map.peak.step, 1);
+  });
+
   it("finds the peak, counting what lies over another once", () => {
     const { peak } = arenaMap(small(), ["x"]);
     assert.deepEqual(peak, { step: 1, bytes: 800 + 800 + 128 });

@@ -34,8 +34,8 @@ export interface ArenaMap {
  * weight, which does not lie in the arena.
  */
 export function arenaMap(report: EngineReport, inputs: readonly string[]): ArenaMap {
-  const { layers } = report;
-  const steps = layers.reduce((most, layer) => Math.max(most, layer.firstStep + 1), 0);
+  const { layers, arena } = report;
+  const steps = Math.max(arena.steps ?? 0, ...layers.map((layer) => layer.index + 1), 0);
   const readers = readersOf(layers);
   const blocks: Block[] = [];
   const seen = new Set<string>();
@@ -43,34 +43,42 @@ export function arenaMap(report: EngineReport, inputs: readonly string[]): Arena
     if (seen.has(tensor.name) || !inArena(tensor)) return;
     seen.add(tensor.name);
     const read = readers.get(tensor.name) ?? [];
-    const from = layers[writer];
-    const start = from?.firstStep ?? 0;
-    // What no layer reads is an output of the model, and lives on to be read by the page.
-    const reads = read.length > 0 ? read.map((at) => layers[at]?.firstStep ?? start) : [steps - 1];
-    const end = Math.max(start, from?.lastStep ?? 0, ...reads) + 1;
+    const [start, end] = lifeOf(
+      tensor,
+      layers[writer],
+      read.map((at) => layers[at]?.index ?? 0),
+      steps,
+    );
     const { name, shape, dtype, bytes } = tensor;
-    blocks.push({
-      name,
-      kind,
-      shape,
-      dtype,
-      bytes,
-      offset: tensor.offset ?? 0,
-      start,
-      end: Math.min(end, steps),
-      writer,
-      readers: read,
-    });
+    blocks.push({ name, kind, shape, dtype, bytes, offset: tensor.offset ?? 0, start, end, writer, readers: read });
   };
 
-  const named = new Set(inputs);
-  for (const layer of layers) for (const input of layer.inputs) if (named.has(input.name)) add(input, -1, "activation");
+  const written = new Set(layers.flatMap((layer) => layer.outputs?.map(({ name }) => name) ?? []));
+  const isInput = ({ name, life }: TensorReport) =>
+    inputs.includes(name) || (!written.has(name) && (life?.[1] ?? 0) > 0);
+  for (const layer of layers) for (const input of layer.inputs ?? []) if (isInput(input)) add(input, -1, "activation");
   layers.forEach((layer, at) => {
-    for (const output of layer.outputs) add(output, at, isInPlace(layer, output) ? "in place" : "activation");
+    for (const output of layer.outputs ?? []) add(output, at, isInPlace(layer, output) ? "in place" : "activation");
     const scratch = workspaceOf(layer, at);
     if (scratch) blocks.push(scratch);
   });
-  return { blocks, steps, peak: peakOf(blocks, steps) };
+  const peak = peakOf(blocks, steps);
+  return { blocks, steps, peak: { ...peak, step: arena.peakStep ?? peak.step } };
+}
+
+/** The steps a tensor lives in: as the report says, or else from the layer that writes it through the last that reads it. */
+function lifeOf(
+  tensor: TensorReport,
+  writer: LayerReport | undefined,
+  readers: readonly number[],
+  steps: number,
+): [number, number] {
+  const [first, last] = tensor.life ?? [];
+  if (first !== undefined && last !== undefined && last > first) return [first, last];
+  const start = writer?.index ?? 0;
+  // What no layer reads is an output of the model, and lives on to be read by the page.
+  const reads = readers.length > 0 ? readers : [steps - 1];
+  return [start, Math.min(steps, Math.max(start, writer?.lastStep ?? 0, ...reads) + 1)];
 }
 
 /** The block that holds most, per step: the union of what is alive, so that views count once. */
@@ -97,7 +105,7 @@ export function blocksOf(map: ArenaMap, layer: number): Block[] {
 export function layerAt(layers: readonly LayerReport[], step: number): number {
   let found = 0;
   layers.forEach((layer, at) => {
-    if (layer.firstStep <= step) found = at;
+    if (layer.index <= step) found = at;
   });
   return found;
 }
@@ -137,7 +145,7 @@ function inArena({ offset }: TensorReport): boolean {
 function readersOf(layers: readonly LayerReport[]): Map<string, number[]> {
   const readers = new Map<string, number[]>();
   layers.forEach((layer, at) => {
-    for (const { name } of layer.inputs) {
+    for (const { name } of layer.inputs ?? []) {
       const list = readers.get(name);
       if (!list) readers.set(name, [at]);
       else if (list.at(-1) !== at) list.push(at);
@@ -147,11 +155,11 @@ function readersOf(layers: readonly LayerReport[]): Map<string, number[]> {
 }
 
 function isInPlace(layer: LayerReport, { offset, bytes }: TensorReport): boolean {
-  return layer.inputs.some((input) => inArena(input) && input.offset === offset && input.bytes === bytes);
+  return (layer.inputs ?? []).some((input) => inArena(input) && input.offset === offset && input.bytes === bytes);
 }
 
 function workspaceOf(layer: LayerReport, at: number): Block | undefined {
-  const { workspaceBytes: bytes, workspaceOffset: offset, firstStep: start } = layer;
+  const { workspaceBytes: bytes, workspaceOffset: offset, index: start } = layer;
   if (!(bytes > 0) || typeof offset !== "number" || offset < 0) return undefined;
   return {
     name: `workspace of ${layer.name}`,

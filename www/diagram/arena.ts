@@ -224,7 +224,7 @@ export class FramewayArena extends DiagramElement {
       return;
     }
     const lit = blocksOf(map, at);
-    view.light(new Set(lit), layer.firstStep);
+    view.light(new Set(lit), layer.index);
     setAttributes(this.#slider, {
       "aria-valuetext": [titleOf(layer, report), ...lit.map((block) => `${block.name}, ${describeBlock(block)}`)].join(
         "; ",
@@ -291,12 +291,12 @@ function legend(): HTMLElement {
 /** Layers by the bytes they write, most first. */
 function tableOf({ layers }: EngineReport): HTMLTableElement {
   const written = (layer: LayerReport) =>
-    layer.workspaceBytes + layer.outputs.reduce((sum, { bytes }) => sum + bytes, 0);
+    layer.workspaceBytes + (layer.outputs ?? []).reduce((sum, { bytes }) => sum + bytes, 0);
   const rows = [...layers]
     .sort((a, b) => written(b) - written(a) || a.index - b.index)
     .map((layer) => {
       const share = layer.shareOfPeak === undefined ? "" : `${(100 * layer.shareOfPeak).toFixed(0)} %`;
-      const out = layer.outputs.map((tensor) => tensor.shape.join("×")).join(", ");
+      const out = (layer.outputs ?? []).map((tensor) => tensor.shape.join("×")).join(", ");
       return [
         `${layer.index}`,
         layer.name,

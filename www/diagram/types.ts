@@ -85,7 +85,7 @@ export interface RuntimeLike {
   readonly lost?: Promise<{ reason: string; message: string }> | undefined;
 }
 
-/** One tensor as a layer sees it. `offset` is its place in the arena; absent or negative for weights. */
+/** One tensor as a layer sees it. `offset` is its place in the arena; absent for weights. */
 export interface TensorReport {
   readonly name: string;
   readonly shape: readonly number[];
@@ -93,18 +93,21 @@ export interface TensorReport {
   readonly layout?: string;
   readonly offset?: number | null;
   readonly bytes: number;
+  /** Steps in which it is needed, `[first, end)`; both 0 for weights. */
+  readonly life?: readonly number[];
 }
 
-/** One layer of `engine.inspect("detailed")`. `firstStep` and `lastStep` are when its output lives. */
+/** One layer of `engine.inspect("detailed")`; its index is its step. An empty list may be left out. */
 export interface LayerReport {
   readonly index: number;
   readonly name: string;
   readonly op: string;
-  readonly kernel?: string;
-  readonly inputs: readonly TensorReport[];
-  readonly outputs: readonly TensorReport[];
+  readonly kernel?: string | undefined;
+  readonly inputs?: readonly TensorReport[];
+  readonly outputs?: readonly TensorReport[];
   readonly workspaceBytes: number;
   readonly workspaceOffset?: number | null;
+  /** First and last step in which its results occupy memory. */
   readonly firstStep: number;
   readonly lastStep: number;
   readonly shareOfPeak?: number;
@@ -120,6 +123,8 @@ export interface EngineReport {
     readonly naive: number;
     readonly alignment?: number;
     readonly planner?: string;
+    readonly peakStep?: number;
+    readonly steps?: number;
   };
   readonly layers: readonly LayerReport[];
 }
