@@ -1,8 +1,17 @@
 //! Passes over the graph, in order: what is known at compile time is computed, what can be joined is joined, layouts are
 //! chosen. A pass that does not apply says why.
 
+mod activations;
+mod affine;
 mod dead;
+mod epilogue;
+mod layout;
+mod movement;
+mod outputs;
+mod padding;
 mod shapes;
+mod simplify;
+mod site;
 
 pub use shapes::infer_shapes;
 
@@ -55,11 +64,27 @@ pub struct PassReport {
 ///
 /// # Errors
 /// `unsupported-op`, `shape-mismatch` and the like from shape inference; `invalid-model` for an inconsistent graph.
-pub fn optimize(graph: &mut Graph, _options: &PassOptions) -> Result<PassReport> {
+pub fn optimize(graph: &mut Graph, options: &PassOptions) -> Result<PassReport> {
     let mut report = PassReport::default();
+    let mut ran = |outcome: PassOutcome| report.passes.push(outcome);
     graph.sort()?;
-    report.passes.push(infer_shapes(graph)?);
-    report.passes.push(dead::eliminate(graph));
+    ran(infer_shapes(graph)?);
+    ran(dead::eliminate(graph));
+    ran(simplify::simplify(graph)?);
+    if options.fuse {
+        ran(activations::find(graph)?);
+        ran(dead::eliminate(graph));
+        ran(affine::fold(graph)?);
+        ran(affine::spell_out_batch_norm(graph)?);
+        ran(padding::fold(graph)?);
+        ran(epilogue::fuse(graph)?);
+        ran(epilogue::chain(graph)?);
+    }
+    ran(outputs::separate(graph)?);
+    ran(dead::eliminate(graph));
+    if options.layouts {
+        ran(layout::assign(graph)?);
+    }
     graph.check()?;
     Ok(report)
 }

@@ -1,0 +1,302 @@
+//! Chooses a layout for every tensor and inserts conversions where neighbours differ.
+//!
+//! The rules are in [`crate::ops::layout_rule`]. What is open after them (element-wise nodes, copies) is chosen so that the
+//! bytes that conversions move are fewest: local search over groups of nodes that must agree, from the best of two starts.
+
+use super::PassOutcome;
+use crate::error::Result;
+use crate::graph::{Graph, Node, ValueId};
+use crate::ops::{LayoutRule, Op, Operand, Relayout, layout_rule, shares_layout};
+use crate::tensor::Layout;
+use std::collections::BTreeMap;
+
+/// What a conversion costs beside its bytes: a dispatch, in bytes that could be moved in its time.
+const DISPATCH: u64 = 1 << 16;
+/// Sweeps of the local search; it settles in two or three.
+const SWEEPS: usize = 8;
+
+/// How a value's layout is determined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Label {
+    Fixed(Layout),
+    /// Index of a free choice.
+    Choice(usize),
+}
+
+/// What a reader wants.
+#[derive(Debug, Clone, Copy)]
+struct Want {
+    value: ValueId,
+    label: Label,
+}
+
+/// The choices to make, and what they cost.
+struct Problem {
+    /// For each value, the layout it is made in; none for constants and values that do not exist any more.
+    made: Vec<Option<Label>>,
+    wants: Vec<Vec<Label>>,
+    bytes: Vec<u64>,
+    /// Copies that would be free of charge if both sides were row-major: (input, output).
+    reshapes: Vec<(ValueId, ValueId)>,
+    choices: usize,
+}
+
+/// Assigns layouts and inserts conversions.
+///
+/// # Errors
+/// Where a value has no type yet.
+pub fn assign(graph: &mut Graph) -> Result<PassOutcome> {
+    let rules = rules(graph)?;
+    let groups = groups(graph, &rules)?;
+    let problem = problem(graph, &rules, &groups)?;
+    let labels = problem.solve();
+    let applied = apply(graph, &rules, &groups, &problem, &labels)?;
+    Ok(PassOutcome { pass: "layout", applied, refused: Vec::new() })
+}
+
+fn operands<'g>(graph: &'g Graph, node: &Node) -> Result<Vec<Option<Operand<'g>>>> {
+    let operand = |id| Ok(Operand { ty: graph.ty(id)?, constant: graph.constant(id) });
+    node.inputs.iter().map(|i| i.map(operand).transpose()).collect()
+}
+
+fn rules(graph: &Graph) -> Result<Vec<LayoutRule>> {
+    let rule = |node: &Node| match &node.outputs[..] {
+        &[y] => Ok(layout_rule(&node.op, &operands(graph, node)?, node.own_inputs, graph.ty(y)?)),
+        _ => Ok(LayoutRule::RowMajor),
+    };
+    graph.nodes.iter().map(rule).collect()
+}
+
+/// The inputs of node `i` that lie in the node's layout.
+fn shared_inputs(graph: &Graph, node: &Node, rule: LayoutRule) -> Result<Vec<bool>> {
+    let shared = matches!(rule, LayoutRule::Packed | LayoutRule::Alike);
+    let &[y] = &node.outputs[..] else { return Ok(vec![false; node.inputs.len()]) };
+    let out = graph.ty(y)?;
+    let operands = operands(graph, node)?;
+    let share = |(i, o): (usize, &Option<Operand<'_>>)| {
+        shared && o.is_some_and(|o| shares_layout(&node.op, i, node.own_inputs, o, out))
+    };
+    Ok(operands.iter().enumerate().map(share).collect())
+}
+
+/// For each node, the label of its own layout. Neighbouring nodes that serve both layouts share one choice.
+fn groups(graph: &Graph, rules: &[LayoutRule]) -> Result<Vec<Label>> {
+    let producers = graph.producers();
+    let mut parent: Vec<usize> = (0..graph.nodes.len()).collect();
+    fn root(parent: &mut [usize], mut i: usize) -> usize {
+        while parent[i] != i {
+            parent[i] = parent[parent[i]];
+            i = parent[i];
+        }
+        i
+    }
+    for (i, (node, &rule)) in graph.nodes.iter().zip(rules).enumerate() {
+        if rule != LayoutRule::Alike {
+            continue;
+        }
+        for (input, shared) in node.inputs.iter().zip(shared_inputs(graph, node, rule)?) {
+            let maker = input.and_then(|v| producers.get(v.index()).copied().flatten());
+            if let Some(maker) = maker.filter(|m| shared && rules.get(m.index()) == Some(&LayoutRule::Alike)) {
+                let (a, b) = (root(&mut parent, i), root(&mut parent, maker.index()));
+                parent[a.max(b)] = a.min(b);
+            }
+        }
+    }
+    let mut choices: BTreeMap<usize, usize> = BTreeMap::new();
+    Ok(rules
+        .iter()
+        .enumerate()
+        .map(|(i, rule)| match rule {
+            LayoutRule::Packed => Label::Fixed(Layout::C4),
+            LayoutRule::RowMajor => Label::Fixed(Layout::RowMajor),
+            LayoutRule::Alike | LayoutRule::Free => {
+                let next = choices.len();
+                Label::Choice(*choices.entry(root(&mut parent, i)).or_insert(next))
+            }
+        })
+        .collect())
+}
+
+/// What each input of a node is wanted in; none where either will do, and for constants.
+fn wants(graph: &Graph, node: &Node, rule: LayoutRule, label: Label) -> Result<Vec<Want>> {
+    let shared = shared_inputs(graph, node, rule)?;
+    let mut wants = Vec::new();
+    for (&input, shared) in node.inputs.iter().zip(shared) {
+        let Some(value) = input.filter(|&v| graph.constant(v).is_none()) else { continue };
+        match rule {
+            LayoutRule::Free => {}
+            _ if shared => wants.push(Want { value, label }),
+            _ => wants.push(Want { value, label: Label::Fixed(Layout::RowMajor) }),
+        }
+    }
+    Ok(wants)
+}
+
+fn problem(graph: &Graph, rules: &[LayoutRule], groups: &[Label]) -> Result<Problem> {
+    let n = graph.values.len();
+    let mut p = Problem {
+        made: vec![None; n],
+        wants: vec![Vec::new(); n],
+        bytes: vec![0; n],
+        reshapes: Vec::new(),
+        choices: 0,
+    };
+    let set = |made: &mut Vec<Option<Label>>, v: ValueId, label| {
+        if let Some(slot) = made.get_mut(v.index()) {
+            *slot = Some(label);
+        }
+    };
+    for &input in &graph.inputs {
+        set(&mut p.made, input, Label::Fixed(Layout::RowMajor));
+    }
+    for ((node, &rule), &label) in graph.nodes.iter().zip(rules).zip(groups) {
+        if let Label::Choice(c) = label {
+            p.choices = p.choices.max(c + 1);
+        }
+        for &output in &node.outputs {
+            // C4 is defined for rank 4 alone.
+            let rank4 = graph.ty(output)?.shape.len() == 4;
+            set(&mut p.made, output, if rank4 { label } else { Label::Fixed(Layout::RowMajor) });
+        }
+        for want in wants(graph, node, rule, label)? {
+            if let Some(list) = p.wants.get_mut(want.value.index()) {
+                list.push(want.label);
+            }
+        }
+        if let (Op::Reshape(_), Some(Some(x)), Some(&y)) = (&node.op, node.inputs.first(), node.outputs.first()) {
+            p.reshapes.push((*x, y));
+        }
+    }
+    for &output in &graph.outputs {
+        if let Some(list) = p.wants.get_mut(output.index()) {
+            list.push(Label::Fixed(Layout::RowMajor));
+        }
+    }
+    for (bytes, value) in p.bytes.iter_mut().zip(&graph.values) {
+        if let Some(ty) = &value.ty {
+            *bytes = (ty.shape.elements() as u64).saturating_mul(ty.dtype.gpu_bytes() as u64);
+        }
+    }
+    Ok(p)
+}
+
+impl Problem {
+    fn layout(label: Label, choices: &[Layout]) -> Layout {
+        match label {
+            Label::Fixed(layout) => layout,
+            Label::Choice(c) => choices.get(c).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Bytes moved by conversions and by reshapes that are no aliases.
+    fn cost(&self, choices: &[Layout]) -> u64 {
+        let mut cost = 0u64;
+        for ((made, wants), bytes) in self.made.iter().zip(&self.wants).zip(&self.bytes) {
+            let Some(made) = made.map(|m| Self::layout(m, choices)) else { continue };
+            if wants.iter().any(|&w| Self::layout(w, choices) != made) {
+                cost = cost.saturating_add(2 * bytes + DISPATCH);
+            }
+        }
+        for (x, y) in &self.reshapes {
+            let row_major = |v: &ValueId| {
+                let made = self.made.get(v.index()).copied().flatten();
+                made.is_none_or(|m| Self::layout(m, choices) == Layout::RowMajor)
+            };
+            if !row_major(x) || !row_major(y) {
+                let bytes = self.bytes.get(y.index()).copied().unwrap_or(0);
+                cost = cost.saturating_add(2 * bytes + DISPATCH);
+            }
+        }
+        cost
+    }
+
+    fn solve(&self) -> Vec<Layout> {
+        let search = |start: Layout| {
+            let mut choices = vec![start; self.choices];
+            let mut best = self.cost(&choices);
+            for _ in 0..SWEEPS {
+                let before = best;
+                for c in 0..choices.len() {
+                    let kept = choices[c];
+                    choices[c] = if kept == Layout::C4 { Layout::RowMajor } else { Layout::C4 };
+                    match self.cost(&choices) {
+                        cost if cost < best => best = cost,
+                        _ => choices[c] = kept,
+                    }
+                }
+                if best == before {
+                    break;
+                }
+            }
+            (best, choices)
+        };
+        let (packed, row_major) = (search(Layout::C4), search(Layout::RowMajor));
+        // A group that touches nothing packed costs the same either way, and is simplest row-major.
+        if packed.0 < row_major.0 { packed.1 } else { row_major.1 }
+    }
+}
+
+/// Writes the layouts down and puts a conversion in front of the first reader that wants the other one.
+fn apply(graph: &mut Graph, rules: &[LayoutRule], groups: &[Label], p: &Problem, choices: &[Layout]) -> Result<usize> {
+    for (value, made) in graph.values.iter_mut().zip(&p.made) {
+        value.layout = made.map_or(Layout::RowMajor, |m| Problem::layout(m, choices));
+    }
+    let mut converted: BTreeMap<ValueId, ValueId> = BTreeMap::new();
+    let mut nodes = Vec::with_capacity(graph.nodes.len());
+    let old = std::mem::take(&mut graph.nodes);
+    for ((mut node, &rule), &label) in old.into_iter().zip(rules).zip(groups) {
+        let mut wanted: BTreeMap<ValueId, Layout> = BTreeMap::new();
+        for want in wants(graph, &node, rule, label)? {
+            wanted.insert(want.value, Problem::layout(want.label, choices));
+        }
+        for input in node.inputs.iter_mut().flatten() {
+            let Some(&layout) = wanted.get(input) else { continue };
+            if graph.value(*input)?.layout != layout {
+                *input = convert(graph, &mut nodes, &mut converted, *input, layout)?;
+            }
+        }
+        // An output of the graph keeps its name and is row-major; the node makes a packed one in front of it.
+        let mut renamed = Vec::new();
+        for output in &mut node.outputs {
+            if graph.outputs.contains(output) && graph.value(*output)?.layout == Layout::C4 {
+                let packed = graph.derive_value(*output, "/c4")?;
+                renamed.push((*output, packed));
+                *output = packed;
+            }
+        }
+        let name = node.name.clone();
+        nodes.push(node);
+        for (output, packed) in renamed {
+            if let Some(value) = graph.values.get_mut(output.index()) {
+                value.layout = Layout::RowMajor;
+            }
+            let op = Op::Relayout(Relayout { to: Layout::RowMajor });
+            nodes.push(Node::new(format!("{name}/row-major"), op, vec![Some(packed)], vec![output]));
+            converted.insert(output, packed);
+        }
+    }
+    let inserted = nodes.iter().filter(|n| matches!(n.op, Op::Relayout(_))).count();
+    graph.nodes = nodes;
+    Ok(inserted)
+}
+
+/// The value in the other layout: made once, in front of its first reader.
+fn convert(
+    graph: &mut Graph,
+    nodes: &mut Vec<Node>,
+    converted: &mut BTreeMap<ValueId, ValueId>,
+    from: ValueId,
+    to: Layout,
+) -> Result<ValueId> {
+    if let Some(&done) = converted.get(&from) {
+        return Ok(done);
+    }
+    let made = graph.derive_value(from, &format!("/{to}"))?;
+    if let Some(value) = graph.values.get_mut(made.index()) {
+        value.layout = to;
+    }
+    let name = graph.value(made)?.name.clone();
+    nodes.push(Node::new(name, Op::Relayout(Relayout { to }), vec![Some(from)], vec![made]));
+    converted.insert(from, made);
+    Ok(made)
+}
