@@ -17,6 +17,14 @@
 
 pub mod access;
 mod context;
+mod conv;
+mod conv_depthwise;
+mod conv_general;
+mod conv_geometry;
+mod conv_matrix;
+mod conv_outer;
+mod conv_tiled;
+mod conv_transpose;
 mod detect;
 mod elementwise;
 mod head;
@@ -48,6 +56,8 @@ use crate::ops::Op;
 pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
     let none = || Err(ctx.unsupported(format!("no kernel serves {}", ctx.op.definition().name())));
     match ctx.op {
+        Op::Conv(op) => conv::conv(ctx, op),
+        Op::ConvTranspose(op) => conv::transpose(ctx, op),
         Op::DecodeBoxes(op) => detect::decode(ctx, op),
         Op::SelectBoxes(op) => detect::select(ctx, op),
         Op::BatchNorm(_)
@@ -59,8 +69,6 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Where(_) => elementwise::kernel(ctx),
         Op::Concat(_)
         | Op::ConstantOfShape(_)
-        | Op::Conv(_)
-        | Op::ConvTranspose(_)
         | Op::Expand(_)
         | Op::Flatten(_)
         | Op::Gather(_)
@@ -85,6 +93,7 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
 /// Nodes that together need every specialisation of every kernel.
 pub fn variants() -> Vec<Sample> {
     let mut list = Vec::new();
+    list.extend(conv::variants());
     list.extend(detect::variants());
     list.extend(elementwise::variants());
     list
@@ -97,6 +106,13 @@ pub fn preprocess_variants() -> Vec<crate::ops::Preprocess> {
 
 /// The kernels' files as committed: name and text.
 pub const FILES: &[(&str, &str)] = &[
+    ("conv_depthwise.wgsl", conv_depthwise::FILE),
+    ("conv_depthwise_row.wgsl", conv_depthwise::ROW),
+    ("conv_general.wgsl", conv_general::FILE),
+    ("conv_matrix.wgsl", conv_matrix::FILE),
+    ("conv_outer.wgsl", conv_outer::FILE),
+    ("conv_tiled.wgsl", conv_tiled::FILE),
+    ("conv_transpose.wgsl", conv_transpose::FILE),
     ("decode_boxes.wgsl", detect::DECODE),
     ("preprocess.wgsl", preprocess::FILE),
     ("select_boxes.wgsl", detect::SELECT),
