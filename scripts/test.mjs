@@ -5,6 +5,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { chromedriverPath, ensureBrowser, nativeGpuEnv } from "./browser.mjs";
 import { build } from "./build.mjs";
+import { checkDocumented } from "./documented.mjs";
 import { serveFiles } from "./files.mjs";
 import { CommandError, cargoProgress, exe, fail, root, run, seconds, step } from "./steps.mjs";
 import { checkToolchains, npmPackages, toolsFolder, wasmBindgen } from "./tools.mjs";
@@ -108,6 +109,7 @@ const STAGES = [
   { name: "wasm build", for: ["typescript", "page tests"], group: true, work: buildWasm },
   { name: "typescript", work: () => node(bin("typescript/bin/tsc"), "--project", ".") },
   { name: "package", group: true, work: build },
+  { name: "documented", for: ["package"], work: checkDocumented },
   { name: "page tests", count: countPlaywright, work: pageTests },
 ];
 

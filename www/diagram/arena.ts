@@ -49,6 +49,7 @@ input[type=range] { display: block; height: 20px; margin: 0; accent-color: var(-
 .rule.down { width: 0; height: 14px; border-top: 0; border-left: 2px dotted var(--fw-ink); margin: 0 6px; }
 `;
 
+/** `<frameway-arena>`: the arena's tensors as lifetimes × offsets, beside the naive sum and the lower bound. */
 export class FramewayArena extends DiagramElement {
   protected readonly properties = ["engine", "selected", "notice"];
   protected readonly every = 0;

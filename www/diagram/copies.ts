@@ -35,6 +35,7 @@ const PERIOD = 500;
 const PULSE_PERIOD = 900;
 const BUNDLES = [1, 2, 3, 5, 10, 15, 20, 30, 60, 120];
 
+/** `<frameway-copies>`: what one frame moves between CPU and GPU memory, drawn from the ledger. */
 export class FramewayCopies extends DiagramElement {
   protected readonly properties = ["runtime", "comparison", "comparing", "notice"];
   protected readonly every = PERIOD;

@@ -49,6 +49,7 @@ const STYLE = `
 const DEFAULT_PERIOD = 1000;
 const MARKS: Readonly<Record<Verdict["state"], string>> = { waiting: "○", flat: "●", moving: "○", climbing: "▲" };
 
+/** `<frameway-watermarks>`: memory by class over the last two minutes, with a verdict in words. */
 export class FramewayWatermarks extends DiagramElement {
   static override readonly observedAttributes = ["notice", "period", "limit"];
   protected readonly properties = ["runtime", "limit", "period", "notice"];
