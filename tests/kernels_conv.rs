@@ -4,7 +4,7 @@
 #[path = "common/gpu.rs"]
 mod gpu;
 
-use frameway::ops::{Binary, Conv, ConvTranspose, Op, Step, Unary, Window};
+use frameway::ops::{Binary, Conv, ConvTranspose, Gemm, MatMul, Op, Step, Unary, Window};
 use frameway::tensor::Layout;
 use gpu::{Case, Gpu, c4, constant, noise, rows};
 
@@ -169,5 +169,51 @@ fn row_major() {
             vec![rows(noise(&[1, 4, 3, 4, 5], 1)), constant(noise(&[4, 3, 3, 2, 3], 2)), constant(noise(&[6], 3))],
             Layout::RowMajor,
         ),
+    ]);
+}
+
+#[test]
+fn matrix_products() {
+    let product = |a: &[usize], b: &[usize], known: bool| {
+        let right = noise(b, 2);
+        let inputs = vec![rows(noise(a, 1)), if known { constant(right) } else { rows(right) }];
+        Case::new(format!("{a:?} x {b:?}, known: {known}"), Op::MatMul(MatMul), inputs, Layout::RowMajor)
+    };
+    let gemm = |trans_a, trans_b, addend: &[usize], known: bool| {
+        let a = if trans_a { [13, 9] } else { [9, 13] };
+        let b = if trans_b { [10, 13] } else { [13, 10] };
+        let op = Gemm { alpha: 0.5, beta: -2.0, trans_a, trans_b };
+        let right = noise(&b, 2);
+        let inputs = vec![
+            rows(noise(&a, 1)),
+            if known { constant(right) } else { rows(right) },
+            if known { constant(noise(addend, 3)) } else { rows(noise(addend, 3)) },
+        ];
+        Case::new(format!("gemm {trans_a} {trans_b} {addend:?} {known}"), Op::Gemm(op), inputs, Layout::RowMajor)
+    };
+    let mut fused = product(&[2, 9, 12], &[12, 20], true);
+    fused.steps = vec![
+        Step::Tensor { op: Binary::Add, input: 2, swapped: false },
+        Step::Unary(Unary::Gelu { tanh: false }),
+        Step::Tensor { op: Binary::Add, input: 3, swapped: false },
+    ];
+    fused.extra = vec![constant(noise(&[20], 4)), rows(noise(&[2, 9, 20], 5))];
+    fused.in_place = Some(3);
+    run([
+        product(&[9, 13], &[13, 10], true),
+        product(&[1, 200], &[200, 2], true),
+        product(&[17, 6], &[6, 24], true),
+        product(&[9, 13], &[13, 10], false),
+        product(&[3, 9, 8], &[3, 8, 12], false),
+        product(&[2, 1, 5, 7], &[3, 7, 9], false),
+        product(&[2, 1, 5, 7], &[3, 7, 9], true),
+        product(&[7], &[4, 7, 9], false),
+        product(&[2, 5, 7], &[7], false),
+        product(&[7], &[7], true),
+        gemm(false, false, &[10], true),
+        gemm(true, false, &[9, 1], false),
+        gemm(false, true, &[9, 10], true),
+        gemm(true, true, &[1], false),
+        fused,
     ]);
 }

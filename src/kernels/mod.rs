@@ -30,6 +30,7 @@ mod elementwise;
 mod head;
 mod launch;
 mod limits;
+mod matmul;
 pub mod pack;
 mod params;
 mod preprocess;
@@ -59,6 +60,8 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         Op::Conv(op) => conv::conv(ctx, op),
         Op::ConvTranspose(op) => conv::transpose(ctx, op),
         Op::DecodeBoxes(op) => detect::decode(ctx, op),
+        Op::Gemm(op) => matmul::gemm(ctx, op),
+        Op::MatMul(op) => matmul::matmul(ctx, op),
         Op::SelectBoxes(op) => detect::select(ctx, op),
         Op::BatchNorm(_)
         | Op::Binary(_)
@@ -72,8 +75,6 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Expand(_)
         | Op::Flatten(_)
         | Op::Gather(_)
-        | Op::Gemm(_)
-        | Op::MatMul(_)
         | Op::Pad(_)
         | Op::Pool(_)
         | Op::Reduce(_)
@@ -96,6 +97,7 @@ pub fn variants() -> Vec<Sample> {
     list.extend(conv::variants());
     list.extend(detect::variants());
     list.extend(elementwise::variants());
+    list.extend(matmul::variants());
     list
 }
 
@@ -115,6 +117,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("conv_transpose.wgsl", conv_transpose::FILE),
     ("decode_boxes.wgsl", detect::DECODE),
     ("preprocess.wgsl", preprocess::FILE),
+    ("matmul.wgsl", matmul::FILE),
     ("select_boxes.wgsl", detect::SELECT),
     ("elementwise.wgsl", include_str!("elementwise.wgsl")),
     ("elementwise_c4.wgsl", include_str!("elementwise_c4.wgsl")),
