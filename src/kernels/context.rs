@@ -1,6 +1,6 @@
 use super::{Choices, DeviceLimits};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{Epilogue, Op};
+use crate::ops::{Epilogue, Op, Operand};
 use crate::tensor::{Layout, Shape, Tensor, TensorType};
 
 /// An input or output of the node, as its kernel sees it.
@@ -120,6 +120,12 @@ impl<'a> Context<'a> {
                     .hint("fix dynamic dimensions with `shapes`")
             }),
         }
+    }
+
+    /// The operator's own inputs as shape inference sees them.
+    pub fn operands(&self) -> Vec<Option<Operand<'a>>> {
+        let own = self.inputs.iter().take(self.own_inputs);
+        own.map(|arg| arg.map(|a| Operand { ty: a.ty, constant: a.constant })).collect()
     }
 
     /// Output `i`.

@@ -243,7 +243,7 @@ impl<'c, 'a> Head<'c, 'a> {
             }
             RowMajorAccess::Strided(strided) => {
                 let splat = strided.dims.last().is_some_and(|d| d % 4 == 0) && strided.strides.last() == Some(&0);
-                self.index_function(&format!("{name}_at"), &strided);
+                self.index_function(&format!("{name}_at"), &strided, 0)?;
                 let slot = self.input(input, false)?;
                 let index = |i: &str| format!("{name}_at({i})");
                 match (wide, splat) {
@@ -255,11 +255,20 @@ impl<'c, 'a> Head<'c, 'a> {
         })
     }
 
-    /// `fn name(i: u32) -> u32`: the operand's element for output element i. At most eight dimensions.
-    pub fn index_function(&mut self, name: &str, strided: &access::Strided) {
+    /// `fn name(i: u32) -> u32`: `base` plus the operand's element for output element i. At most eight dimensions.
+    pub fn index_function(&mut self, name: &str, strided: &access::Strided, base: u32) -> Result<()> {
+        if strided.dims.len() > 8 {
+            return Err(super::copy::too_deep(strided.dims.len()));
+        }
+        let start = if base == 0 {
+            "0u".to_owned()
+        } else {
+            self.params.u32(&format!("{name}_base"), base);
+            format!("params.{name}_base")
+        };
         self.params.eight_u(&format!("{name}_dims"), &strided.dims);
         self.params.eight_u(&format!("{name}_strides"), &strided.strides);
-        let mut body = String::from("    var rest = i;\n    var at = 0u;\n");
+        let mut body = format!("    var rest = i;\n    var at = {start};\n");
         for k in (0..strided.dims.len()).rev() {
             let dim = format!("params.{name}_dims[{}][{}]", k / 4, k % 4);
             let stride = format!("params.{name}_strides[{}][{}]", k / 4, k % 4);
@@ -270,6 +279,7 @@ impl<'c, 'a> Head<'c, 'a> {
             }
         }
         let _ = writeln!(self.text, "fn {name}(i: u32) -> u32 {{\n{body}    return at;\n}}");
+        Ok(())
     }
 
     fn c4_operand(&mut self, name: &str, input: usize, arg: &Arg<'a>, out: &Arg<'a>) -> Result<String> {

@@ -25,9 +25,11 @@ mod conv_matrix;
 mod conv_outer;
 mod conv_tiled;
 mod conv_transpose;
+mod copy;
 mod detect;
 mod elementwise;
 mod head;
+mod join;
 mod launch;
 mod limits;
 mod matmul;
@@ -70,24 +72,28 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Identity(_)
         | Op::Unary(_)
         | Op::Where(_) => elementwise::kernel(ctx),
-        Op::Concat(_)
-        | Op::ConstantOfShape(_)
-        | Op::Expand(_)
+        Op::Concat(op) => join::kernel(ctx, op),
+        Op::Expand(_)
         | Op::Flatten(_)
         | Op::Gather(_)
         | Op::Pad(_)
-        | Op::Pool(_)
-        | Op::Reduce(_)
         | Op::Relayout(_)
         | Op::Reshape(_)
-        | Op::Resize(_)
-        | Op::ShapeOf(_)
         | Op::Slice(_)
-        | Op::Softmax(_)
         | Op::Split(_)
         | Op::Squeeze(_)
         | Op::Transpose(_)
-        | Op::Unsqueeze(_) => none(),
+        | Op::Unsqueeze(_) => copy::kernel(ctx),
+        Op::ConstantOfShape(_)
+        | Op::Conv(_)
+        | Op::ConvTranspose(_)
+        | Op::Gemm(_)
+        | Op::MatMul(_)
+        | Op::Pool(_)
+        | Op::Reduce(_)
+        | Op::Resize(_)
+        | Op::ShapeOf(_)
+        | Op::Softmax(_) => none(),
     }
 }
 
@@ -96,6 +102,7 @@ pub fn variants() -> Vec<Sample> {
     let mut list = Vec::new();
     list.extend(conv::variants());
     list.extend(detect::variants());
+    list.extend(copy::variants());
     list.extend(elementwise::variants());
     list.extend(matmul::variants());
     list
@@ -115,6 +122,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("conv_outer.wgsl", conv_outer::FILE),
     ("conv_tiled.wgsl", conv_tiled::FILE),
     ("conv_transpose.wgsl", conv_transpose::FILE),
+    ("copy.wgsl", copy::FILE),
     ("decode_boxes.wgsl", detect::DECODE),
     ("preprocess.wgsl", preprocess::FILE),
     ("matmul.wgsl", matmul::FILE),
