@@ -214,7 +214,7 @@ fn copy<'a>(ctx: &Context<'a>, x: &Arg<'a>, output: usize, from: &Rule, fill: f6
     }
     let load = head.load(slot, "place(at)", wide.is_some());
     let name = if wide.is_some() { "fetch" } else { "one" };
-    head.declare(&format!("fn {name}(l: u32) -> {ty} {{\n    let at = from(l);\n{read}    return {load};\n}}"));
+    head.declare(&format!("fn {name}(l: u32) -> {ty} {{\n    let at = source(l);\n{read}    return {load};\n}}"));
     if wide.is_none() {
         if out.layout == Layout::C4 {
             let d = out.c4()?;
@@ -249,11 +249,11 @@ fn fetch(i: u32) -> {four} {{
     head.finish(format!("copy/{mode} {}", ctx.op.definition().name()), FILE, groups)
 }
 
-/// `fn from(l: u32) -> u32`; true where it may say OUTSIDE.
+/// `fn source(l: u32) -> u32`; true where it may say OUTSIDE.
 fn write_from(head: &mut Head<'_, '_>, from: &Rule) -> Result<bool> {
     match from {
         Rule::Linear { dims, strides, base } => {
-            head.index_function("from", &merge(dims, strides), *base)?;
+            head.index_function("source", &merge(dims, strides), *base)?;
             Ok(false)
         }
         Rule::Tables { dims, sources, strides } => {
@@ -285,7 +285,7 @@ fn write_from(head: &mut Head<'_, '_>, from: &Rule) -> Result<bool> {
                 let _ = writeln!(body, "    at += u32(s) * {stride};\n    rest /= {dim};");
             }
             head.define("OUTSIDE", u32::MAX);
-            head.declare(&format!("fn from(l: u32) -> u32 {{\n{body}    return at;\n}}"));
+            head.declare(&format!("fn source(l: u32) -> u32 {{\n{body}    return at;\n}}"));
             Ok(true)
         }
         Rule::Rows { picked, inner, n } => {
@@ -293,7 +293,7 @@ fn write_from(head: &mut Head<'_, '_>, from: &Rule) -> Result<bool> {
             head.params.vec4u("rows", [*picked, *inner, *n, 0]);
             let read = head.load(slot, "q % params.rows.x", false);
             head.declare(&format!(
-                "fn from(l: u32) -> u32 {{
+                "fn source(l: u32) -> u32 {{
     let q = l / params.rows.y;
     var row = i32({read});
     if row < 0 {{

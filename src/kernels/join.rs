@@ -107,8 +107,8 @@ fn part<'a>(ctx: &Context<'a>, input: usize, axis: usize, first: usize) -> Resul
     head.params.u32("count", count);
     if !is_wide && c4 {
         head.index_function("element", &merge(&dims, &strides), base)?;
-        decode(&mut head, "target", &out)?;
-        head.declare("fn to(i: u32) -> u32 {\n    return target(element(i));\n}");
+        decode(&mut head, "destination", &out)?;
+        head.declare("fn to(i: u32) -> u32 {\n    return destination(element(i));\n}");
     } else {
         head.index_function("to", &merge(&dims, &strides), base)?;
     }

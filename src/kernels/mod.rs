@@ -85,8 +85,6 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Transpose(_)
         | Op::Unsqueeze(_) => copy::kernel(ctx),
         Op::ConstantOfShape(_)
-        | Op::Conv(_)
-        | Op::ConvTranspose(_)
         | Op::Gemm(_)
         | Op::MatMul(_)
         | Op::Pool(_)

@@ -105,7 +105,7 @@ impl Steps {
                 (false, true) => format!("min({v}, {})", lit(hi)),
                 (false, false) => v.to_owned(),
             },
-            Unary::Cos => format!("cos({v})"),
+            Unary::Cos => self.call("sin_", &[&format!("{v} + 1.5707964")]),
             Unary::Elu { alpha } => {
                 format!(
                     "select({} * (exp(min({v}, {})) - {}), {v}, {v} > {})",
@@ -147,7 +147,7 @@ impl Steps {
             Unary::Sigmoid => self.call("sigmoid_", &[v]),
             Unary::Sign => format!("sign({v})"),
             Unary::Silu => format!("{v} * {}", self.call("sigmoid_", &[v])),
-            Unary::Sin => format!("sin({v})"),
+            Unary::Sin => self.call("sin_", &[v]),
             Unary::Softplus => self.call("softplus_", &[v]),
             Unary::Softsign => format!("{v} / ({} + abs({v}))", lit(1.0)),
             Unary::Sqrt => format!("sqrt({v})"),

@@ -29,3 +29,12 @@ fn pow_(x: V, y: V) -> V {
     let zero = select(V(0.0), V(1.0) / abs(x), y < V(0.0));
     return select(select(signed, zero, x == V(0.0)), V(1.0), y == V(0.0));
 }
+
+// WGSL's own sine may be off by 2^-11. Reduced to [-pi/2, pi/2] in two parts of 2 pi, then Taylor's series to x^11.
+fn sin_(x: V) -> V {
+    let k = round(x * 0.15915494);
+    let r = (x - k * 6.28125) - k * 0.0019353072;
+    let f = select(r, sign(r) * 3.1415927 - r, abs(r) > V(1.5707964));
+    let s = f * f;
+    return f * (V(1.0) + s * (V(-0.16666667) + s * (V(0.008333334) + s * (V(-0.00019841270) + s * (V(0.0000027557319) - s * 0.000000025052108)))));
+}
