@@ -170,7 +170,7 @@ fn stack_function(head: &mut Head<'_, '_>, name: &str, stack: &Shape, result: &S
     if strided.strides == [1] {
         head.declare(&plain("i"));
     } else {
-        head.index_function(name, &strided);
+        head.index_function(name, &strided, 0)?;
     }
     Ok(())
 }

@@ -85,8 +85,6 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Transpose(_)
         | Op::Unsqueeze(_) => copy::kernel(ctx),
         Op::ConstantOfShape(_)
-        | Op::Gemm(_)
-        | Op::MatMul(_)
         | Op::Pool(_)
         | Op::Reduce(_)
         | Op::Resize(_)
