@@ -147,3 +147,49 @@ fn gated(site: &mut Site<'_>, id: NodeId) -> Answer {
     }
     Err(Refusal::NoMatch)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::simplify::simplify;
+    use super::super::testing::after;
+    use super::find;
+    use crate::graph::{Builder, Expr};
+    use crate::ops::{Binary, Unary};
+    use crate::tensor::DType;
+
+    fn found(formula: impl for<'b> Fn(Expr<'b>) -> Expr<'b>) -> Vec<String> {
+        let b = Builder::new("activation");
+        let x = b.input("x", DType::F32, [2, 3]);
+        after(&b, formula(x), &[simplify, find])
+    }
+
+    #[test]
+    fn hard_swish_in_every_spelling() {
+        let swish = ["y = HardSwish (x)"];
+        assert_eq!(found(|x| x * (x + 3.0).clip(0.0, 6.0) / 6.0), swish);
+        assert_eq!(found(|x| x * ((x + 3.0).clip(0.0, 6.0) / 6.0)), swish);
+        assert_eq!(found(|x| (x + 3.0).clip(0.0, 6.0) * x * (1.0 / 6.0)), swish);
+        assert_eq!(found(|x| x * (x / 6.0 + 0.5).clip(0.0, 1.0)), swish);
+        assert_eq!(found(|x| x * x.unary(Unary::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 })), swish);
+    }
+
+    #[test]
+    fn what_only_looks_like_it_stays() {
+        assert_eq!(found(|x| x * (x + 3.0).clip(0.0, 6.0) / 5.0).len(), 4);
+        assert_eq!(found(|x| x * (x + 2.0).clip(0.0, 6.0) / 6.0)[0], "Add0 = Add (x, 2)");
+        assert_eq!(found(|x| x * x.unary(Unary::HardSigmoid { alpha: 0.2, beta: 0.5 })).len(), 2);
+    }
+
+    #[test]
+    fn hard_sigmoid_spelled_out() {
+        let found = found(|x| (x + 3.0).clip(0.0, 6.0) / 6.0);
+        assert_eq!(found, ["y = HardSigmoid alpha=0.16666667 beta=0.5 (x)"]);
+    }
+
+    #[test]
+    fn gates() {
+        assert_eq!(found(|x| x.sigmoid() * x), ["y = Silu (x)"]);
+        assert_eq!(found(|x| x * x.unary(Unary::Softplus).unary(Unary::Tanh)), ["y = Mish (x)"]);
+        assert_eq!(found(|x| x.binary(Binary::Mul, (x + 1.0).sigmoid())).len(), 3);
+    }
+}

@@ -172,3 +172,64 @@ fn spell_out(site: &mut Site<'_>, id: NodeId) -> Answer {
     let sum = same_name(&node, Op::Binary(Binary::Add), vec![Some(scaled), Some(shift)]);
     Ok(Change { replaced: vec![(id, vec![product, sum])], redirected: Vec::new() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+    use super::{fold, spell_out_batch_norm};
+    use crate::graph::{Builder, Expr};
+    use crate::tensor::{DType, Tensor};
+
+    fn parameters(b: &Builder, channels: usize) -> [Expr<'_>; 4] {
+        let of = |name: &str, base: f32| {
+            let numbers = (0..channels).map(|i| base + 0.1 * i as f32).collect();
+            b.constant(name, Tensor::f32([channels], numbers).unwrap())
+        };
+        [of("scale", 0.5), of("shift", -0.2), of("mean", 0.3), of("variance", 0.7)]
+    }
+
+    fn folded(formula: impl for<'b> Fn(&'b Builder, Expr<'b>) -> Expr<'b>) -> Vec<String> {
+        let b = Builder::new("fold");
+        let x = b.input("x", DType::F32, [2, 4, 5, 5]);
+        after(&b, formula(&b, x), &[fold, spell_out_batch_norm])
+    }
+
+    #[test]
+    fn batch_norm_into_a_convolution() {
+        let nodes = folded(|b, x| x.conv(b.weights("w", [6, 4, 3, 3]), None, 1, 1).batch_norm(parameters(b, 6), 1e-3));
+        assert_eq!(nodes.len(), 1);
+        assert!(nodes[0].starts_with("y = Conv pads 1,1,1,1 (x, w': float32[6, 4, 3, 3], ["), "{nodes:?}");
+    }
+
+    #[test]
+    fn scales_and_biases_into_every_kind_of_weight() {
+        let one = |nodes: Vec<String>| assert_eq!(nodes.len(), 1, "{nodes:?}");
+        one(folded(|b, x| x.conv(b.weights("w", [9, 4, 1, 1]), Some(b.weights("b", [9])), 1, 0) * 0.5 + 0.25));
+        one(folded(|b, x| {
+            x.conv_groups(b.weights("w", [8, 1, 3, 3]), None, 1, 1, 4).batch_norm(parameters(b, 8), 1e-5)
+        }));
+        one(folded(|b, x| x.conv_transpose(b.weights("w", [4, 3, 2, 2]), 2).batch_norm(parameters(b, 3), 1e-5)));
+        one(folded(|b, x| x.conv(b.weights("w", [9, 4, 1, 1]), None, 1, 0) - b.weights("c", [9, 1, 1])));
+        let gemm = |b: &Builder| {
+            let x = b.input("x", DType::F32, [2, 4]);
+            after(b, x.gemm(b.weights("w", [4, 9]), Some(b.weights("b", [9]))) * b.weights("c", [9]) + 1.0, &[fold])
+        };
+        one(gemm(&Builder::new("gemm")));
+    }
+
+    #[test]
+    fn a_result_that_is_read_twice_is_left_alone() {
+        let nodes = folded(|b, x| {
+            let y = x.conv(b.weights("w", [6, 4, 1, 1]), None, 1, 0);
+            y.batch_norm(parameters(b, 6), 1e-5) + y
+        });
+        assert_eq!(nodes.len(), 4);
+        assert!(nodes[1].contains("= Mul (Conv0, ") && nodes[2].contains("= Add ("), "{nodes:?}");
+    }
+
+    #[test]
+    fn a_constant_along_another_axis_is_left_alone() {
+        let nodes = folded(|b, x| x.conv(b.weights("w", [5, 4, 1, 1]), None, 1, 0) * b.weights("c", [5]));
+        assert_eq!(nodes.len(), 2);
+    }
+}

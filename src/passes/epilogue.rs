@@ -182,3 +182,88 @@ fn is_step(op: Binary) -> bool {
     use Binary::{Add, Div, Max, Min, Mul, PRelu, Pow, Sub};
     matches!(op, Add | Div | Max | Min | Mul | PRelu | Pow | Sub)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+    use super::{chain, fuse};
+    use crate::graph::{Builder, Expr};
+    use crate::ops::{Binary, Unary};
+    use crate::tensor::DType;
+
+    fn fused(formula: impl for<'b> Fn(&'b Builder, Expr<'b>) -> Expr<'b>) -> Vec<String> {
+        let b = Builder::new("fuse");
+        let x = b.input("x", DType::F32, [1, 4, 6, 6]);
+        after(&b, formula(&b, x), &[fuse, chain])
+    }
+
+    const CONV: &str = "Conv (x, w: float32[4, 4, 1, 1], -)";
+
+    #[test]
+    fn steps_in_order() {
+        let nodes = fused(|b, x| {
+            (x.conv(b.weights("w", [4, 4, 1, 1]), None, 1, 0) * 2.0)
+                .relu()
+                .binary(Binary::PRelu, b.weights("s", [4, 1, 1]))
+        });
+        assert_eq!(nodes.len(), 1);
+        assert!(nodes[0].starts_with(&format!("y = {CONV} | Mul 2 | Relu | PRelu [4, 1, 1][")), "{nodes:?}");
+    }
+
+    #[test]
+    fn a_residual_joins_the_later_convolution() {
+        let nodes = fused(|b, x| {
+            let one = x.conv(b.weights("w", [4, 4, 1, 1]), None, 1, 0);
+            let two = x.conv(b.weights("v", [4, 4, 1, 1]), None, 1, 0);
+            (one + two).relu()
+        });
+        assert_eq!(
+            nodes,
+            [format!("Conv0 = {CONV}"), "y = Conv (x, v: float32[4, 4, 1, 1], -) | Add swapped Conv0 | Relu".into()]
+        );
+    }
+
+    #[test]
+    fn what_is_read_twice_is_stored() {
+        let nodes = fused(|b, x| {
+            let c = x.conv(b.weights("w", [4, 4, 1, 1]), None, 1, 0);
+            c.sigmoid() * c
+        });
+        assert_eq!(nodes, [format!("Conv0 = {CONV}"), "y = Identity (Conv0) | Sigmoid | Mul Conv0".into()]);
+    }
+
+    #[test]
+    fn a_gate_is_one_chain() {
+        let nodes = fused(|b, x| {
+            let c = x.conv(b.weights("w", [4, 4, 1, 1]), None, 1, 0);
+            let gate = c.mean_of_axes([2, 3]).sigmoid();
+            c * gate + c
+        });
+        assert_eq!(nodes[1], "ReduceMean1 = ReduceMean (Conv0, [2 3]) | Sigmoid".replace("ReduceMean1", "Sigmoid2"));
+        assert_eq!(nodes[2], "y = Identity (Conv0) | Mul Sigmoid2 | Add Conv0");
+    }
+
+    #[test]
+    fn a_result_of_another_shape_stays_a_general_node() {
+        let nodes = fused(|b, x| x.mean_of_axes([1]) * b.weights("column", [1, 3, 1, 1]).relu() + 1.0);
+        assert_eq!(nodes.len(), 2);
+        assert!(nodes[1].starts_with("y = Mul (ReduceMean0, ") && nodes[1].ends_with("| Add 1"), "{nodes:?}");
+    }
+
+    #[test]
+    fn packed_producers_take_no_general_broadcast() {
+        let nodes = fused(|b, x| x.conv(b.weights("w", [4, 4, 1, 1]), None, 1, 0) + b.weights("row", [6]));
+        assert_eq!(nodes.len(), 2);
+        assert!(nodes[1].starts_with("y = Identity (Conv0) | Add ["), "{nodes:?}");
+        let product = fused(|b, x| x.matmul(b.weights("w", [6, 6])) + b.weights("row", [6]));
+        assert_eq!(product.len(), 1);
+    }
+
+    #[test]
+    fn comparisons_change_the_type_and_stay() {
+        let b = Builder::new("compare");
+        let x = b.input("x", DType::F32, [4]);
+        let y = x.unary(Unary::Exp).binary(Binary::Greater, b.scalar(1.0));
+        assert_eq!(after(&b, y, &[fuse, chain]), ["Exp0 = Identity (x) | Exp", "y = Greater (Exp0, 1)"]);
+    }
+}

@@ -194,7 +194,8 @@ impl Problem {
         for ((made, wants), bytes) in self.made.iter().zip(&self.wants).zip(&self.bytes) {
             let Some(made) = made.map(|m| Self::layout(m, choices)) else { continue };
             if wants.iter().any(|&w| Self::layout(w, choices) != made) {
-                cost = cost.saturating_add(2 * bytes + DISPATCH);
+                // One more than a copy: where a reshape could convert as it copies, no conversion is wanted.
+                cost = cost.saturating_add(bytes.saturating_mul(2).saturating_add(DISPATCH + 1));
             }
         }
         for (x, y) in &self.reshapes {
@@ -204,7 +205,7 @@ impl Problem {
             };
             if !row_major(x) || !row_major(y) {
                 let bytes = self.bytes.get(y.index()).copied().unwrap_or(0);
-                cost = cost.saturating_add(2 * bytes + DISPATCH);
+                cost = cost.saturating_add(bytes.saturating_mul(2).saturating_add(DISPATCH));
             }
         }
         cost
@@ -299,4 +300,70 @@ fn convert(
     nodes.push(Node::new(name, Op::Relayout(Relayout { to }), vec![Some(from)], vec![made]));
     converted.insert(from, made);
     Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{assert_same, typed};
+    use super::super::{PassOptions, optimize};
+    use crate::graph::{Builder, Expr};
+    use crate::tensor::DType;
+
+    /// Nodes with the layout of what they make.
+    fn laid_out(shape: [usize; 4], formula: impl for<'b> Fn(&'b Builder, Expr<'b>) -> Expr<'b>) -> Vec<String> {
+        let b = Builder::new("layout");
+        let x = b.input("x", DType::F32, shape);
+        let before = typed(&b, &[("y", formula(&b, x))]);
+        let mut graph = before.clone();
+        optimize(&mut graph, &PassOptions::default()).unwrap();
+        assert_same(&before, &graph);
+        let made = |n: &crate::graph::Node| {
+            let v = graph.value(n.outputs[0]).unwrap();
+            format!("{} {} {}", v.name, n.op.definition().name(), v.layout)
+        };
+        graph.nodes.iter().map(made).collect()
+    }
+
+    #[test]
+    fn one_conversion_at_each_border() {
+        let nodes = laid_out([1, 3, 8, 8], |b, x| {
+            let y = x.conv(b.weights("w", [8, 3, 3, 3]), None, 1, 1).relu().max_pool(2, 2, 0);
+            y.conv(b.weights("v", [4, 8, 1, 1]), None, 1, 0)
+        });
+        let want = ["x/c4 Relayout c4", "Relu1 Conv c4", "MaxPool2 MaxPool c4", "y/c4 Conv c4", "y Relayout row-major"];
+        assert_eq!(nodes, want);
+    }
+
+    #[test]
+    fn transpositions_at_the_border_convert_as_they_copy() {
+        let nodes = laid_out([1, 8, 8, 3], |b, x| {
+            let y = x.transpose([0, 3, 1, 2]).conv(b.weights("w", [8, 3, 3, 3]), None, 1, 1);
+            y.transpose([0, 2, 3, 1]).reshape([64, 8])
+        });
+        let want =
+            ["Transpose0 Transpose c4", "Conv1 Conv c4", "Transpose2 Transpose row-major", "y Reshape row-major"];
+        assert_eq!(nodes, want);
+    }
+
+    #[test]
+    fn a_softmax_reads_row_major() {
+        let nodes = laid_out([1, 4, 8, 8], |b, x| x.conv(b.weights("w", [8, 4, 1, 1]), None, 1, 0).softmax(1));
+        assert_eq!(nodes[1..], ["Conv0 Conv c4", "Conv0/row-major Relayout row-major", "y Softmax row-major"]);
+    }
+
+    #[test]
+    fn what_touches_nothing_packed_stays_row_major() {
+        let nodes = laid_out([1, 4, 8, 8], |_, x| x.slice(2, 0, 4).relu());
+        assert_eq!(nodes, ["Slice0 Slice row-major", "y Identity row-major"]);
+    }
+
+    #[test]
+    fn a_channel_pad_follows_its_convolutions() {
+        let nodes = laid_out([1, 6, 8, 8], |b, x| {
+            let a = x.conv(b.weights("w", [6, 6, 1, 1]), None, 1, 0);
+            let c = a.conv(b.weights("v", [10, 6, 1, 1]), None, 1, 0);
+            (c + a.pad([0, 0, 0, 0, 0, 4, 0, 0])).max_pool(8, 8, 0).reshape([10])
+        });
+        assert_eq!(nodes[1..4], ["Conv0 Conv c4", "Pad2 Pad c4", "Add3 Conv c4"]);
+    }
 }

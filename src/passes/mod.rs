@@ -12,6 +12,8 @@ mod padding;
 mod shapes;
 mod simplify;
 mod site;
+#[cfg(test)]
+mod testing;
 
 pub use shapes::infer_shapes;
 

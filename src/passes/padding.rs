@@ -93,3 +93,37 @@ fn not_negative(site: &Site<'_>, value: ValueId) -> bool {
         None => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+    use super::fold;
+    use crate::graph::{Builder, Expr};
+    use crate::tensor::DType;
+
+    fn folded(formula: impl for<'b> Fn(&'b Builder, Expr<'b>) -> Expr<'b>) -> Vec<String> {
+        let b = Builder::new("pad");
+        let x = b.input("x", DType::F32, [1, 2, 6, 6]);
+        after(&b, formula(&b, x), &[fold])
+    }
+
+    #[test]
+    fn into_the_window() {
+        let conv = folded(|b, x| x.pad([0, 0, 0, 0, 0, 0, 1, 2]).conv(b.weights("w", [3, 2, 3, 3]), None, 2, 1));
+        assert_eq!(conv, ["y = Conv strides 2,2 pads 1,1,2,3 (x, w: float32[3, 2, 3, 3], -)"]);
+        let average = folded(|_, x| x.pad([0, 0, 1, 1, 0, 0, 1, 1]).average_pool(2, 1, 0, false));
+        assert_eq!(average, ["y = AveragePool 2x2 pads 1,1,1,1 (x)"]);
+        let max = folded(|_, x| x.relu().pad([0, 0, 1, 1, 0, 0, 1, 1]).max_pool(3, 2, 0));
+        assert_eq!(max[1], "y = MaxPool 3x3 strides 2,2 pads 1,1,1,1 (Relu0)");
+    }
+
+    #[test]
+    fn zeros_that_a_maximum_would_see_stay() {
+        assert_eq!(folded(|_, x| x.pad([0, 0, 1, 1, 0, 0, 1, 1]).max_pool(3, 2, 0)).len(), 2);
+        assert_eq!(
+            folded(|b, x| x.pad([0, 2, 0, 0, 0, 0, 0, 0]).conv(b.weights("w", [3, 4, 3, 3]), None, 1, 0)).len(),
+            2
+        );
+        assert_eq!(folded(|_, x| x.pad([0, 0, 1, 1, 0, 0, 1, 1]).average_pool(2, 1, 1, false)).len(), 2);
+    }
+}

@@ -167,3 +167,76 @@ pub(super) fn zero_pads(site: &Site<'_>, node: &Node) -> Option<Vec<i64>> {
     }
     site.ints(input(node, 1).ok()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+    use super::simplify;
+    use crate::graph::{Builder, Expr};
+    use crate::ops::{Binary, Cast, Identity, Op, Unary};
+    use crate::tensor::{DType, Tensor};
+
+    fn simplified(formula: impl for<'b> Fn(&'b Builder, Expr<'b>) -> Expr<'b>) -> Vec<String> {
+        let b = Builder::new("simplify");
+        let x = b.input("x", DType::F32, [1, 4, 6, 6]);
+        after(&b, formula(&b, x), &[simplify])
+    }
+
+    #[test]
+    fn what_does_nothing_goes() {
+        let relu = ["y = Relu (x)"];
+        assert_eq!(simplified(|_, x| x.apply(Op::Identity(Identity)).relu()), relu);
+        assert_eq!(simplified(|_, x| x.relu().apply(Op::Identity(Identity))), relu);
+        assert_eq!(simplified(|_, x| x.reshape([1, 4, 6, 6]).relu()), relu);
+        assert_eq!(simplified(|_, x| x.transpose([0, 1, 2, 3]).relu().pad([0; 8])), relu);
+        assert_eq!(simplified(|_, x| x.relu().apply(Op::Cast(Cast { to: DType::F32 }))), relu);
+        assert_eq!(simplified(|_, x| (x.relu() * 1.0 + 0.0) / 1.0 - 0.0), relu);
+        assert_eq!(simplified(|_, x| x.relu().slice(2, 0, 6)), relu);
+    }
+
+    #[test]
+    fn a_neutral_element_that_widens_stays() {
+        let wide = simplified(|b, x| x.relu() + b.constant("zeros", Tensor::f32([1, 1, 1, 1, 1], vec![0.0]).unwrap()));
+        assert_eq!(wide, ["Relu0 = Relu (x)", "y = Add (Relu0, [1, 1, 1, 1, 1][0])"]);
+    }
+
+    #[test]
+    fn an_output_that_is_an_input_keeps_its_copy() {
+        assert_eq!(simplified(|_, x| x.apply(Op::Identity(Identity))), ["y = Identity (x)"]);
+    }
+
+    #[test]
+    fn one_spelling() {
+        assert_eq!(simplified(|_, x| x.clip(0.0, 6.0)), ["y = Clip lo=0.0 hi=6.0 (x)"]);
+        assert_eq!(simplified(|b, x| (x.relu()).binary(Binary::Pow, b.scalar(0.5)))[1], "y = Sqrt (Relu0)");
+        assert_eq!(simplified(|b, x| x.binary(Binary::PRelu, b.scalar(0.25))), ["y = LeakyRelu alpha=0.25 (x)"]);
+        assert_eq!(simplified(|_, x| x.average_pool(6, 1, 0, false)), ["y = ReduceMean (x, [2 3])"]);
+    }
+
+    #[test]
+    fn movement() {
+        assert_eq!(simplified(|_, x| x.reshape([4, 36]).reshape([2, -1])), ["y = Reshape (x, [2 72])"]);
+        let twice = simplified(|_, x| x.transpose([0, 2, 3, 1]).transpose([0, 2, 1, 3]));
+        assert_eq!(twice, ["y = Transpose 0,3,2,1 (x)"]);
+        assert_eq!(simplified(|_, x| x.transpose([0, 2, 3, 1]).transpose([0, 3, 1, 2]).relu()), ["y = Relu (x)"]);
+        let ones = simplified(|_, x| x.mean_of_axes([1]).transpose([0, 2, 3, 1]));
+        assert_eq!(ones[1], "y = Reshape (ReduceMean0, [1 6 6 1])");
+        let cut = simplified(|_, x| x.slice(2, 1, 5).slice(3, 0, 3));
+        assert_eq!(cut, ["y = Slice (x, [1 0], [5 3], [2 3], [1 1])"]);
+    }
+
+    #[test]
+    fn joins_and_parts() {
+        let padded = simplified(|b, x| {
+            let zeros = b.constant("zeros", Tensor::f32([1, 2, 6, 6], vec![0.0; 72]).unwrap());
+            x.concat(&[zeros], 1)
+        });
+        assert_eq!(padded, ["y = Pad (x, [0 0 0 0 0 2 0 0])"]);
+        let parts = simplified(|_, x| {
+            let parts = x.split(1, 2);
+            parts[1].unary(Unary::Neg) + parts[0]
+        });
+        assert_eq!(parts[0], "Split0.0 = Slice (x, [0], [2], [1], [1])");
+        assert_eq!(parts[1], "Split0.1 = Slice (x, [2], [4], [1], [1])");
+    }
+}
