@@ -76,18 +76,24 @@ describe("the layout", () => {
     }
   });
 
-  it("draws camera and video even before the first frame", () => {
+  it("draws a camera only where there is one, with no edge of its own", () => {
+    const { edges } = ledger(BY_REFERENCE);
+    const places = (camera: boolean) => layoutCopies(edges, [], 640, camera).boxes.map((box) => box.place.id);
+    assert.ok(!places(false).includes("camera"));
+    assert.ok(places(true).includes("camera"));
+    const { arrows, links } = layoutCopies(edges, [], 640, true);
+    assert.equal(arrows.length, edges.length);
     assert.deepEqual(
-      layoutCopies([], [], 640).boxes.map((box) => box.place.id),
-      ["camera", "video"],
+      links.map((link) => link.text),
+      ["the network runs", "the browser decodes"],
     );
+    assert.deepEqual(layoutCopies([], [], 640).boxes, []);
   });
 
   it("orders the arrows along a frame's way", () => {
     const { edges } = ledger(BY_REFERENCE);
     const stages = stagesOf(edges);
     const ids = [
-      "camera-video-reference",
       "video-texture-reference",
       "texture-input-convert",
       "result-staging-copy",

@@ -39,8 +39,8 @@ export const STYLE = `
 .label .minor { font-weight: 400; fill: var(--fw-soft); font-size: 11px; }
 .badge circle { fill: var(--fw-paper); stroke: light-dark(#8b949e, #7d8793); stroke-width: 1.5; }
 .badge text { font-size: 10.5px; font-weight: 600; text-anchor: middle; fill: var(--fw-soft); }
-.network { fill: none; stroke: var(--fw-soft); stroke-width: 1.5; stroke-dasharray: 2 4; opacity: .8; }
-.network-label { font-size: 10.5px; fill: var(--fw-soft); font-style: italic; }
+.link { fill: none; stroke: var(--fw-soft); stroke-width: 1.5; stroke-dasharray: 2 4; opacity: .8; }
+.link-label { font-size: 10.5px; fill: var(--fw-soft); font-style: italic; }
 .mark path { fill: var(--fw-orange); stroke: var(--fw-box); stroke-width: 1.5; stroke-linejoin: round; }
 .mark text { font-size: 11px; font-weight: 700; fill: #1c2128; text-anchor: middle; }
 .warnings, .steps { list-style: none; margin-top: 10px; display: grid; gap: 4px; }

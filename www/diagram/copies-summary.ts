@@ -89,7 +89,7 @@ export function timeOf(edge: LedgerEdge): number {
 export function labelOf(edge: LedgerEdge, frames: number): { bytes: string; time: string } {
   if (edge.kind === "reference") return { bytes: "no bytes", time: "" };
   if (!isPerFrame(edge, frames)) {
-    return { bytes: formatBytes(edge.bytes), time: edge.bytesPerFrame > 0 ? "earlier" : "once" };
+    return { bytes: formatBytes(edge.bytes), time: edge.bytesPerFrame > 0 && edge.count > 1 ? "earlier" : "once" };
   }
   return { bytes: formatBytes(edge.bytesPerFrame), time: formatMs(timeOf(edge)) };
 }

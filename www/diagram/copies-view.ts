@@ -1,6 +1,8 @@
 /** The copy-point diagram as SVG: built when its structure changes, else only its numbers are set. */
 import type { Rect } from "./copies-geometry.js";
-import type { Arrow, Box, CopiesLayout, Label } from "./copies-layout.js";
+import type { Box } from "./copies-grid.js";
+import type { Label } from "./copies-labels.js";
+import type { Arrow, CopiesLayout, Link } from "./copies-layout.js";
 import { crossed, isPerFrame, labelOf } from "./copies-summary.js";
 import { setAttributes, setText, svg } from "./dom.js";
 import { formatBytes } from "./format.js";
@@ -83,17 +85,14 @@ export class CopiesView {
     this.#arrows = views;
     const counters = counterView(layout);
     this.#counters = counters.texts;
-    const between = layout.network;
-    const networkPath = between ? [svg("path", { class: "network", d: between.path, "aria-hidden": "true" })] : [];
-    const networkText = between ? [networkLabel(between.label)] : [];
     this.root.replaceChildren(
       bank(layout.cpu, "cpu", "CPU memory", layout),
       bank(layout.gpu, "gpu", "GPU memory", layout),
       ...borderView(layout),
-      ...networkPath,
+      ...layout.links.map(({ path }) => svg("path", { class: "link", d: path, "aria-hidden": "true" })),
       ...views.map((view) => view.group),
       ...layout.boxes.map((box) => boxView(box, layout.wide)),
-      ...networkText,
+      ...layout.links.map(linkLabel),
       ...views.flatMap((view) => view.labels),
       ...counters.nodes,
       ...layout.arrows.flatMap((arrow) => markView(arrow, warned.get(arrow.edge))),
@@ -179,9 +178,8 @@ function arrowView(arrow: Arrow, layout: CopiesLayout, frames: number): ArrowVie
   return { group, shaft, tip, pulse, labels: nodes, texts, title };
 }
 
-function networkLabel(label: Label): SVGTextElement {
-  const at = { x: anchorOf(label), y: label.y + 11, "text-anchor": label.anchor };
-  return svg("text", { class: "network-label", ...at }, "the network runs");
+function linkLabel({ label, text }: Link): SVGTextElement {
+  return svg("text", { class: "link-label", x: anchorOf(label), y: label.y + 11, "text-anchor": label.anchor }, text);
 }
 
 function anchorOf({ x, width, anchor }: Label): number {

@@ -37,7 +37,8 @@ const BUNDLES = [1, 2, 3, 5, 10, 15, 20, 30, 60, 120];
 
 /** `<frameway-copies>`: what one frame moves between CPU and GPU memory, drawn from the ledger. */
 export class FramewayCopies extends DiagramElement {
-  protected readonly properties = ["runtime", "comparison", "comparing", "notice"];
+  static override readonly observedAttributes = ["notice", "camera"];
+  protected readonly properties = ["runtime", "camera", "comparison", "comparing", "notice"];
   protected readonly every = PERIOD;
 
   #runtime: RuntimeLike | undefined;
@@ -114,6 +115,14 @@ export class FramewayCopies extends DiagramElement {
     if (this.isConnected) this.refresh();
   }
 
+  /** Whether the video shows a camera, which is then drawn before it. */
+  get camera(): boolean {
+    return this.hasAttribute("camera");
+  }
+  set camera(on: boolean) {
+    this.toggleAttribute("camera", on);
+  }
+
   /** What the usual canvas way moves, in the same form; without it the switch is hidden. */
   get comparison(): Comparison | undefined {
     return this.#comparison;
@@ -179,7 +188,7 @@ export class FramewayCopies extends DiagramElement {
       return;
     }
     const ghosts = this.#drawComparison();
-    const layout = layoutCopies(snapshot.edges, ghosts, this.width);
+    const layout = layoutCopies(snapshot.edges, ghosts, this.width, this.camera);
     const sentence = summarize(snapshot);
     setText(this.#sentence, sentence);
     const implicit = snapshot.edges.filter((edge) => edge.implicit);

@@ -43,7 +43,6 @@ const WEIGHTS: Sketch = {
 
 /** A frame taken by reference, as on a browser with external textures. */
 export const BY_REFERENCE: readonly Sketch[] = [
-  { from: "camera", to: "video", kind: "reference" },
   { from: "video", to: "texture", kind: "reference" },
   { from: "texture", to: "input", kind: "convert", bytesPerFrame: 196_608, cpuMs: 0.02, gpuMs: 0.38 },
   { from: "result", to: "staging", kind: "copy", bytesPerFrame: 1216, cpuMs: 0.01, gpuMs: 0.02 },

@@ -27,8 +27,17 @@ const copies = (set: (element: HTMLElementTagNameMap["frameway-copies"]) => void
 
 show(
   "copies: by reference, and the same beside the usual way",
-  copies((e) => Object.assign(e, { id: "copies", runtime: running(BY_REFERENCE), comparison: { edges: USUAL } })),
-  copies((e) => Object.assign(e, { runtime: running(BY_REFERENCE, 2), comparison: { edges: USUAL }, comparing: true })),
+  copies((e) =>
+    Object.assign(e, { id: "copies", camera: true, runtime: running(BY_REFERENCE), comparison: { edges: USUAL } }),
+  ),
+  copies((e) =>
+    Object.assign(e, {
+      camera: true,
+      runtime: running(BY_REFERENCE, 2),
+      comparison: { edges: USUAL },
+      comparing: true,
+    }),
+  ),
 );
 show(
   "copies: with an implicit copy, and empty",
