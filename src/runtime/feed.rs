@@ -1,0 +1,360 @@
+//! What a run is fed with: tensors and frames. Where they come from is behind two traits, so that a browser's typed array
+//! or `<video>` goes to the GPU without passing through the wasm heap.
+
+use super::device::Gpu;
+use super::ledger::{Frame, Move, MoveKind, Place};
+use super::load::{home, port_bytes};
+use super::memory::{Buffer, Texture};
+use crate::engine::Port;
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::{DType, Data, Shape, Tensor};
+use std::any::Any;
+use std::cell::RefCell;
+
+/// One input of a run.
+#[derive(Clone, Copy)]
+pub enum Feed<'a> {
+    /// Numbers.
+    Tensor(&'a dyn TensorSource),
+    /// A picture.
+    Frame(&'a dyn FrameSource),
+}
+
+/// Numbers, somewhere.
+pub trait TensorSource {
+    /// Their element type.
+    fn dtype(&self) -> DType;
+    /// Their number.
+    fn len(&self) -> usize;
+    /// True where there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Their shape; `None` for a plain array, which takes the input's.
+    fn shape(&self) -> Option<&Shape>;
+    /// Where they lie.
+    fn place(&self) -> Place;
+    /// Writes the elements as they are.
+    fn write(&self, to: &BufferTarget<'_>) -> Result<()>;
+    /// The elements in this process's memory, for a conversion.
+    fn data(&self) -> Result<Data>;
+}
+
+impl TensorSource for Tensor {
+    fn dtype(&self) -> DType {
+        Tensor::dtype(self)
+    }
+
+    fn len(&self) -> usize {
+        Tensor::data(self).len()
+    }
+
+    fn shape(&self) -> Option<&Shape> {
+        Some(Tensor::shape(self))
+    }
+
+    fn place(&self) -> Place {
+        home()
+    }
+
+    fn write(&self, to: &BufferTarget<'_>) -> Result<()> {
+        to.write(Tensor::data(self).as_bytes())
+    }
+
+    fn data(&self) -> Result<Data> {
+        Ok(Tensor::data(self).clone())
+    }
+}
+
+/// A place in the arena that takes an input's elements.
+pub struct BufferTarget<'a> {
+    gpu: &'a Gpu,
+    buffer: &'a Buffer,
+    offset: u64,
+    bytes: u64,
+}
+
+impl BufferTarget<'_> {
+    /// Writes `bytes`, from the beginning.
+    pub fn write(&self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() as u64 > self.bytes {
+            let message = format!("{} bytes do not fit {}", bytes.len(), self.bytes);
+            return Err(Error::new(ErrorKind::ShapeMismatch, message));
+        }
+        self.gpu.write(self.buffer, self.offset, bytes)
+    }
+
+    /// Offset in the buffer, in bytes.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes that may be written.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The browser's own queue and buffer.
+    #[cfg(target_arch = "wasm32")]
+    pub fn raw(&self) -> Option<(&wgpu::webgpu::GpuQueue, &wgpu::webgpu::GpuBuffer)> {
+        Some((self.gpu.queue.as_webgpu()?, self.buffer.raw.as_webgpu()?))
+    }
+
+    /// The browser's own device.
+    #[cfg(target_arch = "wasm32")]
+    pub fn raw_device(&self) -> Option<&wgpu::webgpu::GpuDevice> {
+        self.gpu.device.as_webgpu()
+    }
+}
+
+/// A picture, somewhere.
+pub trait FrameSource {
+    /// Width and height in pixels; `bad-source` where there is no picture (yet).
+    fn size(&self) -> Result<(u32, u32)>;
+    /// Where it lies.
+    fn place(&self) -> Place;
+    /// Copies it to a texture of its size.
+    fn copy(&self, to: &TextureTarget<'_>) -> Result<()>;
+    /// Runs the pre-processing on the picture where it lies, without a copy; false where that cannot be done, and then
+    /// nothing has been done.
+    fn run_in_place(&self, pass: &FramePass<'_>) -> Result<bool> {
+        let _ = pass;
+        Ok(false)
+    }
+}
+
+/// A texture that takes a frame.
+pub struct TextureTarget<'a> {
+    pub(super) gpu: &'a Gpu,
+    pub(super) texture: &'a Texture,
+}
+
+impl TextureTarget<'_> {
+    /// Writes RGBA pixels, 8 bits a channel, rows from the top.
+    pub fn write(&self, pixels: &[u8]) -> Result<()> {
+        let Texture { raw, width, height, .. } = self.texture;
+        if pixels.len() as u64 != u64::from(*width) * u64::from(*height) * 4 {
+            let message = format!("{} bytes are no {width} x {height} RGBA pixels", pixels.len());
+            return Err(Error::new(ErrorKind::BadSource, message));
+        }
+        self.gpu.queue.write_texture(
+            raw.as_image_copy(),
+            pixels,
+            wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(width * 4), rows_per_image: None },
+            raw.size(),
+        );
+        Ok(())
+    }
+
+    /// Width and height in pixels.
+    pub const fn size(&self) -> (u32, u32) {
+        (self.texture.width, self.texture.height)
+    }
+
+    /// The browser's own queue and texture.
+    #[cfg(target_arch = "wasm32")]
+    pub fn raw(&self) -> Option<(&wgpu::webgpu::GpuQueue, &wgpu::webgpu::GpuTexture)> {
+        Some((self.gpu.queue.as_webgpu()?, self.texture.raw.as_webgpu()?))
+    }
+}
+
+/// The pre-processing of one frame, for a source that can run it on its own picture.
+pub struct FramePass<'a> {
+    pub(super) gpu: &'a Gpu,
+    pub(super) wgsl: &'a str,
+    pub(super) slots: Vec<FrameSlot<'a>>,
+    pub(super) groups: [u32; 3],
+    pub(super) cache: &'a RefCell<Option<Box<dyn Any>>>,
+}
+
+/// What a slot of group 0 holds.
+pub enum FrameSlot<'a> {
+    /// The frame itself.
+    Frame {
+        /// `@binding(slot)`.
+        slot: u32,
+    },
+    /// A range of a buffer.
+    Buffer {
+        /// `@binding(slot)`.
+        slot: u32,
+        /// The buffer.
+        buffer: &'a wgpu::Buffer,
+        /// First byte.
+        offset: u64,
+        /// Length in bytes.
+        bytes: u64,
+    },
+}
+
+impl FramePass<'_> {
+    /// The kernel over `texture_external`, entry point `main`.
+    pub const fn wgsl(&self) -> &str {
+        self.wgsl
+    }
+
+    /// Group 0.
+    pub fn slots(&self) -> &[FrameSlot<'_>] {
+        &self.slots
+    }
+
+    /// Workgroups per dimension.
+    pub const fn groups(&self) -> [u32; 3] {
+        self.groups
+    }
+
+    /// Where the source keeps what it made for this kernel, from frame to frame.
+    pub const fn cache(&self) -> &RefCell<Option<Box<dyn Any>>> {
+        self.cache
+    }
+
+    /// Counts a bind group that the source made.
+    pub fn count_bind_group(&self) {
+        drop(self.gpu.ledger.open(super::ledger::Object::BindGroup, 0));
+    }
+
+    /// The browser's own device.
+    #[cfg(target_arch = "wasm32")]
+    pub fn raw_device(&self) -> Option<&wgpu::webgpu::GpuDevice> {
+        self.gpu.device.as_webgpu()
+    }
+}
+
+/// A picture in this process's memory: RGBA, 8 bits a channel, rows from the top.
+#[derive(Debug, Clone, Copy)]
+pub struct Pixels<'a> {
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// `width * height * 4` bytes.
+    pub rgba: &'a [u8],
+}
+
+impl FrameSource for Pixels<'_> {
+    fn size(&self) -> Result<(u32, u32)> {
+        Ok((self.width, self.height))
+    }
+
+    fn place(&self) -> Place {
+        home()
+    }
+
+    fn copy(&self, to: &TextureTarget<'_>) -> Result<()> {
+        to.write(self.rgba)
+    }
+}
+
+/// How given elements become those of the arena.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Conversion {
+    /// They are the same bits.
+    None,
+    /// 8 bits become 32, as the arena holds them.
+    Widen,
+    /// int64 becomes int32; values that do not fit are an error.
+    Narrow,
+    /// float32 becomes float16.
+    Half,
+}
+
+impl Conversion {
+    /// From `given` to a port of type `port`, or `dtype-mismatch`.
+    pub(super) fn between(given: DType, port: DType) -> Result<Self> {
+        use DType::{Bool, F16, F32, I8, I32, I64, U8, U32};
+        match (given, port) {
+            (F32, F32) | (F16, F16) | (U32, U32) | (I32, I32 | I64) => Ok(Self::None),
+            (I64, I64) => Ok(Self::Narrow),
+            (I8, I8) | (U8, U8) | (U8 | Bool, Bool) => Ok(Self::Widen),
+            (F32, F16) => Ok(Self::Half),
+            _ => Err(Error::new(ErrorKind::DtypeMismatch, format!("expected {port}, got {given}"))),
+        }
+    }
+
+    /// Why it is done, and whether nobody asked for it: then an explicit way exists.
+    const fn reason(self) -> Option<(&'static str, bool)> {
+        match self {
+            Self::None => None,
+            Self::Widen => Some(("8 bits become 32", false)),
+            Self::Narrow => Some(("int64 becomes int32", true)),
+            Self::Half => Some(("float32 becomes float16", true)),
+        }
+    }
+
+    fn apply(self, data: &Data) -> Result<Vec<u8>> {
+        let bytes_of = |v: Vec<i32>| bytemuck::cast_slice(&v).to_vec();
+        Ok(match (self, data) {
+            (_, Data::U8(v) | Data::Bool(v)) => bytes_of(v.iter().map(|&x| i32::from(x)).collect()),
+            (_, Data::I8(v)) => bytes_of(v.iter().map(|&x| i32::from(x)).collect()),
+            (_, Data::I64(v)) => {
+                let narrow = |&x: &i64| {
+                    i32::try_from(x).map_err(|_| {
+                        Error::new(ErrorKind::DtypeMismatch, format!("{x} does not fit int32"))
+                            .hint("int64 is int32 on the GPU")
+                    })
+                };
+                bytes_of(v.iter().map(narrow).collect::<Result<_>>()?)
+            }
+            (Self::Half, Data::F32(v)) => {
+                let half: Vec<half::f16> = v.iter().map(|&x| half::f16::from_f32(x)).collect();
+                bytemuck::cast_slice(&half).to_vec()
+            }
+            (_, other) => other.as_bytes().to_vec(),
+        })
+    }
+}
+
+/// Holds a tensor against a port; `strict` refuses conversions that nobody asked for.
+pub(super) fn check_tensor(port: &Port, source: &dyn TensorSource, strict: bool) -> Result<Conversion> {
+    let place = || format!("input {:?}", port.desc.name);
+    let conversion = Conversion::between(source.dtype(), port.desc.dtype).map_err(|e| e.at(place()))?;
+    if let Some(shape) = source.shape().filter(|shape| **shape != port.desc.shape) {
+        let message = format!("expected {}, got {shape}", port.desc.shape);
+        return Err(Error::new(ErrorKind::ShapeMismatch, message)
+            .at(place())
+            .hint("compile again with `shapes` for another input shape"));
+    }
+    let want = port.desc.shape.elements();
+    if source.len() != want {
+        let message = format!("expected {want} elements for {}, got {}", port.desc.shape, source.len());
+        return Err(Error::new(ErrorKind::ShapeMismatch, message).at(place()));
+    }
+    match conversion.reason() {
+        Some((reason, true)) if strict => {
+            let message = format!("{reason}, and copies are \"strict\"");
+            Err(Error::new(ErrorKind::DtypeMismatch, message)
+                .at(format!("{} (edge {}>{})", place(), source.place().as_str(), Place::Input.as_str()))
+                .hint("hand in elements of the type the GPU computes with"))
+        }
+        _ => Ok(conversion),
+    }
+}
+
+/// Writes a tensor that [`check_tensor`] let through, and enters what moved.
+pub(super) fn write_tensor(
+    gpu: &Gpu,
+    arena: &Buffer,
+    offset: u64,
+    port: &Port,
+    source: &dyn TensorSource,
+    conversion: Conversion,
+    frame: &Frame,
+) -> Result<()> {
+    let bytes = port_bytes(port);
+    let target = BufferTarget { gpu, buffer: arena, offset, bytes };
+    let started = (gpu.clock)();
+    let Some((reason, implicit)) = conversion.reason() else {
+        source.write(&target)?;
+        let kind = if source.place().on_gpu() { MoveKind::Copy } else { MoveKind::Upload };
+        frame.enter(Move::new(source.place(), Place::Input, kind, bytes).took((gpu.clock)() - started));
+        return Ok(());
+    };
+    let converted = conversion.apply(&source.data()?).map_err(|e| e.at(format!("input {:?}", port.desc.name)))?;
+    let mut m = Move::new(source.place(), home(), MoveKind::Convert, converted.len() as u64).because(reason);
+    m.implicit = implicit;
+    let between = (gpu.clock)();
+    frame.enter(m.took(between - started));
+    target.write(&converted)?;
+    frame.enter(Move::new(home(), Place::Input, MoveKind::Upload, bytes).took((gpu.clock)() - between));
+    Ok(())
+}

@@ -1,0 +1,668 @@
+//! The account of GPU memory and of every byte that moves between memory spaces. Pure bookkeeping: nothing here knows
+//! wgpu. Code that makes a buffer gets an [`Entry`] here and gives it back by dropping it; code that moves bytes enters a
+//! [`Move`].
+
+use crate::error::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
+use std::cell::{Ref, RefCell};
+use std::rc::Rc;
+
+/// What GPU memory is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Class {
+    /// Packed weights, shared by all requests of an engine.
+    Weights,
+    /// One per request: inputs, intermediates, outputs.
+    Arena,
+    /// Buffers that the CPU maps for reading.
+    Staging,
+    /// Frames on the GPU.
+    Textures,
+    /// Kernel parameters and frame blocks.
+    Uniforms,
+    /// Scratch that lives only while an engine is loaded or measured.
+    Build,
+}
+
+/// How many classes there are.
+const CLASSES: usize = 6;
+
+/// A place where bytes lie, as the copy diagram draws it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Place {
+    /// A camera's current frame, held by the browser.
+    Camera,
+    /// A video's current frame, held by the browser.
+    Video,
+    /// The JavaScript heap; the process's own memory in a native build.
+    Javascript,
+    /// The wasm heap.
+    Wasm,
+    /// A frame on the GPU.
+    Texture,
+    /// The model's input in the arena.
+    Input,
+    /// Intermediates in the arena.
+    Arena,
+    /// The model's output in the arena.
+    Result,
+    /// A buffer that the CPU can map.
+    Staging,
+    /// A canvas.
+    Canvas,
+    /// The weights buffer and the kernel parameters.
+    Weights,
+}
+
+impl Place {
+    /// Every place, CPU memory first.
+    pub const ALL: [Place; 11] = [
+        Self::Camera,
+        Self::Video,
+        Self::Javascript,
+        Self::Wasm,
+        Self::Texture,
+        Self::Input,
+        Self::Arena,
+        Self::Result,
+        Self::Staging,
+        Self::Canvas,
+        Self::Weights,
+    ];
+
+    /// True for GPU memory. A page treats every machine as one with two memories.
+    pub const fn on_gpu(self) -> bool {
+        !matches!(self, Self::Camera | Self::Video | Self::Javascript | Self::Wasm)
+    }
+
+    /// The id in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Camera => "camera",
+            Self::Video => "video",
+            Self::Javascript => "javascript",
+            Self::Wasm => "wasm",
+            Self::Texture => "texture",
+            Self::Input => "input",
+            Self::Arena => "arena",
+            Self::Result => "result",
+            Self::Staging => "staging",
+            Self::Canvas => "canvas",
+            Self::Weights => "weights",
+        }
+    }
+}
+
+/// How bytes get from one place to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MoveKind {
+    /// Nothing moves: the reader reads where the bytes lie.
+    Reference,
+    /// The same bytes in another place.
+    Copy,
+    /// From CPU memory to GPU memory.
+    Upload,
+    /// From GPU memory to CPU memory.
+    Readback,
+    /// Other element type or picture format.
+    Convert,
+    /// Other strides or layout.
+    Relayout,
+}
+
+impl MoveKind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::Copy => "copy",
+            Self::Upload => "upload",
+            Self::Readback => "readback",
+            Self::Convert => "convert",
+            Self::Relayout => "relayout",
+        }
+    }
+}
+
+/// One movement of bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Move {
+    /// Where the bytes were.
+    pub from: Place,
+    /// Where they are afterwards.
+    pub to: Place,
+    /// How.
+    pub kind: MoveKind,
+    /// How many were written at `to`; 0 for a reference.
+    pub bytes: u64,
+    /// True where the caller did not ask for it: a conversion behind his back.
+    pub implicit: bool,
+    /// Why, where it is not plain.
+    pub reason: Option<&'static str>,
+    /// Milliseconds of CPU time.
+    pub cpu_ms: f64,
+}
+
+impl Move {
+    /// An explicit movement without a reason.
+    pub const fn new(from: Place, to: Place, kind: MoveKind, bytes: u64) -> Self {
+        Self { from, to, kind, bytes, implicit: false, reason: None, cpu_ms: 0.0 }
+    }
+
+    /// Says why.
+    #[must_use]
+    pub const fn because(mut self, reason: &'static str) -> Self {
+        self.reason = Some(reason);
+        self
+    }
+
+    /// Marks it as not asked for.
+    #[must_use]
+    pub const fn implicit(mut self) -> Self {
+        self.implicit = true;
+        self
+    }
+
+    /// Says how long the CPU took.
+    #[must_use]
+    pub const fn took(mut self, cpu_ms: f64) -> Self {
+        self.cpu_ms = cpu_ms;
+        self
+    }
+}
+
+/// All movements of one kind between two places.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Edge {
+    /// `from>to:kind`, with the reason behind a slash where there is one.
+    pub id: String,
+    /// Where the bytes come from.
+    pub from: Place,
+    /// Where they go.
+    pub to: Place,
+    /// How.
+    pub kind: MoveKind,
+    /// Bytes of the last frame that used the edge; 0 for what belongs to no frame, such as loading weights.
+    pub bytes_per_frame: u64,
+    /// Number of movements.
+    pub count: u64,
+    /// Bytes of all movements.
+    pub bytes: u64,
+    /// True where the caller did not ask for it.
+    pub implicit: bool,
+    /// Why, where it is not plain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// Mean CPU time of a movement in milliseconds.
+    pub cpu_ms: f64,
+    /// Mean GPU time in milliseconds, where the adapter has timestamps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_ms: Option<f64>,
+    /// Number of the last frame that used the edge; 0 where none did.
+    pub last_frame: u64,
+}
+
+/// The account as the API shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    /// Which adapter the account is of.
+    pub adapter: String,
+    /// Frames (runs) finished.
+    pub frames: u64,
+    /// Movements by edge, in the order in which they first occurred.
+    pub edges: Vec<Edge>,
+    /// Bytes that crossed from CPU to GPU memory.
+    pub to_gpu_bytes: u64,
+    /// Bytes that crossed from GPU to CPU memory.
+    pub to_cpu_bytes: u64,
+    /// GPU buffers made so far.
+    pub buffers_created: u64,
+    /// GPU textures made so far.
+    pub textures_created: u64,
+    /// Bind groups made so far.
+    pub bind_groups_created: u64,
+}
+
+/// Bytes of GPU memory by class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Bytes {
+    /// [`Class::Weights`].
+    pub weights: u64,
+    /// [`Class::Arena`].
+    pub arena: u64,
+    /// [`Class::Staging`].
+    pub staging: u64,
+    /// [`Class::Textures`].
+    pub textures: u64,
+    /// [`Class::Uniforms`].
+    pub uniforms: u64,
+    /// [`Class::Build`].
+    pub build: u64,
+    /// Their sum.
+    pub total: u64,
+    /// The highest `total` so far.
+    pub peak: u64,
+}
+
+/// Runs under way and waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Queue {
+    /// Runs handed to the GPU whose results are not there yet.
+    pub in_flight: u64,
+    /// Callers that wait for a request.
+    pub waiting: u64,
+}
+
+/// What is alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    /// GPU bytes now.
+    pub gpu: Bytes,
+    /// The highest value of each class so far; `total` and `peak` as in `gpu`.
+    pub peaks: Bytes,
+    /// Size of the wasm heap; 0 in a native build.
+    pub wasm_bytes: u64,
+    /// Requests (execution contexts) alive.
+    pub requests: u64,
+    /// Engines loaded.
+    pub engines: u64,
+    /// GPU buffers alive.
+    pub buffers: u64,
+    /// GPU textures alive.
+    pub textures: u64,
+    /// Runs under way and waiting.
+    pub queue: Queue,
+}
+
+/// Upper bounds for [`Ledger::assert`]; a bound left out is not checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Bounds {
+    /// Bytes from GPU to CPU in a frame.
+    pub to_cpu_bytes_per_frame: Option<u64>,
+    /// Bytes from CPU to GPU in a frame.
+    pub to_gpu_bytes_per_frame: Option<u64>,
+    /// Bytes from GPU to CPU altogether.
+    pub to_cpu_bytes: Option<u64>,
+    /// Bytes from CPU to GPU altogether.
+    pub to_gpu_bytes: Option<u64>,
+    /// Number of movements that nobody asked for.
+    pub implicit: Option<u64>,
+    /// GPU buffers made so far.
+    pub buffers_created: Option<u64>,
+    /// Bind groups made so far.
+    pub bind_groups_created: Option<u64>,
+    /// GPU bytes alive.
+    pub gpu_bytes: Option<u64>,
+}
+
+/// What an [`Entry`] stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Object {
+    /// A GPU buffer.
+    Buffer(Class),
+    /// A GPU texture.
+    Texture,
+    /// A bind group; takes no bytes.
+    BindGroup,
+    /// A loaded engine.
+    Engine,
+    /// A request.
+    Request,
+    /// A run under way.
+    Run,
+    /// A caller in a queue.
+    Waiter,
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    key: String,
+    frames: u64,
+    begun: u64,
+    edges: Vec<Total>,
+    live: [u64; CLASSES],
+    peaks: [u64; CLASSES],
+    peak: u64,
+    buffers_created: u64,
+    textures_created: u64,
+    bind_groups_created: u64,
+    buffers: u64,
+    textures: u64,
+    engines: u64,
+    requests: u64,
+    runs: u64,
+    waiters: u64,
+}
+
+#[derive(Debug)]
+struct Total {
+    key: (Place, Place, MoveKind, bool, Option<&'static str>),
+    count: u64,
+    bytes: u64,
+    cpu_ms: f64,
+    gpu_ms: f64,
+    gpu_count: u64,
+    frame: u64,
+    frame_bytes: u64,
+}
+
+impl Account {
+    fn object(&mut self, object: Object) -> Option<&mut u64> {
+        match object {
+            Object::Buffer(_) => Some(&mut self.buffers),
+            Object::Texture => Some(&mut self.textures),
+            Object::BindGroup => None,
+            Object::Engine => Some(&mut self.engines),
+            Object::Request => Some(&mut self.requests),
+            Object::Run => Some(&mut self.runs),
+            Object::Waiter => Some(&mut self.waiters),
+        }
+    }
+
+    fn class(object: Object) -> Option<usize> {
+        match object {
+            Object::Buffer(class) => Some(class as usize),
+            Object::Texture => Some(Class::Textures as usize),
+            _ => None,
+        }
+    }
+
+    fn open(&mut self, object: Object, bytes: u64) {
+        match object {
+            Object::Buffer(_) => self.buffers_created += 1,
+            Object::Texture => self.textures_created += 1,
+            Object::BindGroup => self.bind_groups_created += 1,
+            _ => {}
+        }
+        if let Some(count) = self.object(object) {
+            *count += 1;
+        }
+        if let Some(class) = Self::class(object) {
+            self.live[class] += bytes;
+            self.peaks[class] = self.peaks[class].max(self.live[class]);
+            self.peak = self.peak.max(self.live.iter().sum());
+        }
+    }
+
+    fn close(&mut self, object: Object, bytes: u64) {
+        if let Some(count) = self.object(object) {
+            *count = count.saturating_sub(1);
+        }
+        if let Some(class) = Self::class(object) {
+            self.live[class] = self.live[class].saturating_sub(bytes);
+        }
+    }
+
+    fn total(&mut self, m: &Move) -> &mut Total {
+        let key = (m.from, m.to, m.kind, m.implicit, m.reason);
+        let at = self.edges.iter().position(|e| e.key == key).unwrap_or_else(|| {
+            self.edges.push(Total {
+                key,
+                count: 0,
+                bytes: 0,
+                cpu_ms: 0.0,
+                gpu_ms: 0.0,
+                gpu_count: 0,
+                frame: 0,
+                frame_bytes: 0,
+            });
+            self.edges.len() - 1
+        });
+        &mut self.edges[at]
+    }
+
+    fn enter(&mut self, m: &Move, frame: u64) {
+        let total = self.total(m);
+        total.count += 1;
+        total.bytes += m.bytes;
+        total.cpu_ms += m.cpu_ms;
+        if frame != 0 {
+            let same = total.frame == frame;
+            total.frame_bytes = if same { total.frame_bytes + m.bytes } else { m.bytes };
+            total.frame = frame;
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let edges: Vec<Edge> = self.edges.iter().map(Total::edge).collect();
+        let crossing = |to_gpu: bool| {
+            edges.iter().filter(|e| e.from.on_gpu() != to_gpu && e.to.on_gpu() == to_gpu).map(|e| e.bytes).sum()
+        };
+        Snapshot {
+            adapter: self.key.clone(),
+            frames: self.frames,
+            to_gpu_bytes: crossing(true),
+            to_cpu_bytes: crossing(false),
+            buffers_created: self.buffers_created,
+            textures_created: self.textures_created,
+            bind_groups_created: self.bind_groups_created,
+            edges,
+        }
+    }
+
+    fn bytes(&self, of: &[u64; CLASSES]) -> Bytes {
+        let at = |class: Class| of[class as usize];
+        Bytes {
+            weights: at(Class::Weights),
+            arena: at(Class::Arena),
+            staging: at(Class::Staging),
+            textures: at(Class::Textures),
+            uniforms: at(Class::Uniforms),
+            build: at(Class::Build),
+            total: self.live.iter().sum(),
+            peak: self.peak,
+        }
+    }
+}
+
+impl Total {
+    fn edge(&self) -> Edge {
+        let (from, to, kind, implicit, reason) = self.key;
+        let mean = |sum: f64, n: u64| if n == 0 { 0.0 } else { sum / n as f64 };
+        let mut id = format!("{}>{}:{}", from.as_str(), to.as_str(), kind.as_str());
+        if let Some(reason) = reason {
+            id.push('/');
+            id.push_str(reason);
+        }
+        Edge {
+            id,
+            from,
+            to,
+            kind,
+            bytes_per_frame: self.frame_bytes,
+            count: self.count,
+            bytes: self.bytes,
+            implicit,
+            reason,
+            cpu_ms: mean(self.cpu_ms, self.count),
+            gpu_ms: (self.gpu_count > 0).then(|| mean(self.gpu_ms, self.gpu_count)),
+            last_frame: self.frame,
+        }
+    }
+}
+
+/// The ledger of a runtime; clones share it. Another adapter opens another account.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    /// The account in use is the last.
+    accounts: Rc<RefCell<Vec<Rc<RefCell<Account>>>>>,
+}
+
+/// An object that is alive; dropping it enters its end.
+#[derive(Debug)]
+pub struct Entry {
+    account: Rc<RefCell<Account>>,
+    object: Object,
+    bytes: u64,
+}
+
+impl Entry {
+    /// Bytes of GPU memory.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.account.borrow_mut().close(self.object, self.bytes);
+    }
+}
+
+/// Movements of one run, so that "bytes per frame" is of one frame even while several runs overlap.
+#[derive(Debug)]
+pub struct Frame {
+    account: Rc<RefCell<Account>>,
+    number: u64,
+}
+
+impl Frame {
+    /// Enters a movement that belongs to this frame.
+    pub fn enter(&self, m: Move) {
+        self.account.borrow_mut().enter(&m, self.number);
+    }
+
+    /// Enters GPU time of the movements like `m`.
+    pub fn gpu_time(&self, m: Move, ms: f64) {
+        let mut account = self.account.borrow_mut();
+        let total = account.total(&m);
+        total.gpu_ms += ms;
+        total.gpu_count += 1;
+    }
+
+    /// Counts the frame as finished.
+    pub fn finish(self) {
+        self.account.borrow_mut().frames += 1;
+    }
+
+    /// Its number, from 1.
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl Ledger {
+    /// A ledger with one account, for the adapter that `key` names.
+    pub fn new(key: &str) -> Self {
+        let ledger = Self { accounts: Rc::default() };
+        ledger.open_account(key);
+        ledger
+    }
+
+    /// Makes the account of adapter `key` the current one; a new adapter begins at zero. Objects stay in the account
+    /// they were entered in.
+    pub fn open_account(&self, key: &str) {
+        let mut accounts = self.accounts.borrow_mut();
+        let at = accounts.iter().position(|a| a.borrow().key == key);
+        let account = match at {
+            Some(at) => accounts.remove(at),
+            None => Rc::new(RefCell::new(Account { key: key.to_owned(), ..Account::default() })),
+        };
+        accounts.push(account);
+    }
+
+    fn account(&self) -> Rc<RefCell<Account>> {
+        let accounts = self.accounts.borrow();
+        Ref::map(accounts, |a| a.as_slice()).last().cloned().unwrap_or_default()
+    }
+
+    /// Enters an object that takes `bytes` of GPU memory.
+    pub fn open(&self, object: Object, bytes: u64) -> Entry {
+        let account = self.account();
+        account.borrow_mut().open(object, bytes);
+        Entry { account, object, bytes }
+    }
+
+    /// Enters a movement that belongs to no frame.
+    pub fn enter(&self, m: Move) {
+        self.account().borrow_mut().enter(&m, 0);
+    }
+
+    /// Begins a frame.
+    pub fn begin_frame(&self) -> Frame {
+        let account = self.account();
+        let number = {
+            let mut a = account.borrow_mut();
+            a.begun += 1;
+            a.begun
+        };
+        Frame { account, number }
+    }
+
+    /// The current account.
+    pub fn snapshot(&self) -> Snapshot {
+        self.account().borrow().snapshot()
+    }
+
+    /// The accounts of all adapters, the current one last.
+    pub fn accounts(&self) -> Vec<Snapshot> {
+        self.accounts.borrow().iter().map(|a| a.borrow().snapshot()).collect()
+    }
+
+    /// What is alive in the current account.
+    pub fn memory(&self) -> Memory {
+        let account = self.account();
+        let a = account.borrow();
+        Memory {
+            gpu: a.bytes(&a.live),
+            peaks: a.bytes(&a.peaks),
+            wasm_bytes: wasm_bytes(),
+            requests: a.requests,
+            engines: a.engines,
+            buffers: a.buffers,
+            textures: a.textures,
+            queue: Queue { in_flight: a.runs, waiting: a.waiters },
+        }
+    }
+
+    /// An error that names every bound that is exceeded: `layout-mismatch` where only movements nobody asked for are too
+    /// many, `memory-limit` otherwise.
+    pub fn assert(&self, bounds: &Bounds) -> Result<()> {
+        let s = self.snapshot();
+        let per_frame = |to_gpu: bool| -> u64 {
+            let crosses = |e: &&Edge| e.from.on_gpu() != to_gpu && e.to.on_gpu() == to_gpu;
+            s.edges.iter().filter(crosses).map(|e| e.bytes_per_frame).sum()
+        };
+        let implicit: Vec<&Edge> = s.edges.iter().filter(|e| e.implicit).collect();
+        let checks = [
+            ("implicit", bounds.implicit, implicit.iter().map(|e| e.count).sum()),
+            ("toCpuBytesPerFrame", bounds.to_cpu_bytes_per_frame, per_frame(false)),
+            ("toGpuBytesPerFrame", bounds.to_gpu_bytes_per_frame, per_frame(true)),
+            ("toCpuBytes", bounds.to_cpu_bytes, s.to_cpu_bytes),
+            ("toGpuBytes", bounds.to_gpu_bytes, s.to_gpu_bytes),
+            ("buffersCreated", bounds.buffers_created, s.buffers_created),
+            ("bindGroupsCreated", bounds.bind_groups_created, s.bind_groups_created),
+            ("gpuBytes", bounds.gpu_bytes, self.memory().gpu.total),
+        ];
+        let over: Vec<_> = checks.iter().filter_map(|&(n, b, v)| b.filter(|&b| v > b).map(|b| (n, v, b))).collect();
+        if over.is_empty() {
+            return Ok(());
+        }
+        let words: Vec<String> = over.iter().map(|(n, v, b)| format!("{n} is {v}, allowed are {b}")).collect();
+        let kind =
+            if over.iter().all(|o| o.0 == "implicit") { ErrorKind::LayoutMismatch } else { ErrorKind::MemoryLimit };
+        let edges: Vec<&str> = implicit.iter().map(|e| e.id.as_str()).collect();
+        let error = Error::new(kind, words.join("; ")).at("ledger");
+        Err(if edges.is_empty() { error } else { error.hint(format!("not asked for: {}", edges.join(", "))) })
+    }
+}
+
+/// Bytes of the wasm heap.
+fn wasm_bytes() -> u64 {
+    #[cfg(target_arch = "wasm32")]
+    return core::arch::wasm32::memory_size(0) as u64 * 65_536;
+    #[cfg(not(target_arch = "wasm32"))]
+    0
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

@@ -1,0 +1,531 @@
+//! From a compiled engine to one on the GPU: kernels compiled, weights uploaded. Both are shared by all requests.
+
+use super::device::Gpu;
+use super::ledger::{Class, Entry, Move, MoveKind, Object, Place};
+use super::memory::{Buffer, UNIFORM};
+use super::request::Pool;
+use super::timestamps::Phase;
+use crate::engine::{Engine, Port};
+use crate::error::{Error, ErrorKind, Result};
+use crate::recording::{ALIGNMENT, Binding, Command, Dispatch, FRAME_BYTES, Range, Resource, Shader, Space};
+use serde::Serialize;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
+
+/// Weights go to the GPU in pieces of so many bytes.
+const UPLOAD_CHUNK: usize = 8 << 20;
+
+/// How far loading has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// "kernels" or "weights".
+    pub phase: &'static str,
+    /// Kernels compiled or bytes uploaded.
+    pub done: u64,
+    /// Of so many.
+    pub total: u64,
+}
+
+/// How long loading took, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadTimes {
+    /// Compiling kernels that were not compiled yet.
+    pub kernels_ms: f64,
+    /// Handing the weights over.
+    pub weights_ms: f64,
+    /// Kernels compiled.
+    pub kernels_compiled: u64,
+    /// Kernels found compiled.
+    pub kernels_reused: u64,
+}
+
+/// What a slot of group 0 holds, as far as its layout goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum SlotKind {
+    ReadWrite,
+    ReadOnly,
+    Uniform,
+    Texture,
+}
+
+/// Slots of group 0, in order.
+type Signature = Vec<(u32, SlotKind)>;
+
+/// A compiled kernel and the layout of what it binds.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) pipeline: wgpu::ComputePipeline,
+    pub(super) layout: wgpu::BindGroupLayout,
+}
+
+/// Kernels of all engines of a runtime, by their text.
+#[derive(Debug, Default)]
+pub(super) struct Kernels {
+    layouts: RefCell<HashMap<Signature, (wgpu::BindGroupLayout, wgpu::PipelineLayout)>>,
+    kernels: RefCell<HashMap<(String, Signature), Rc<Kernel>>>,
+}
+
+impl Kernels {
+    pub(super) fn clear(&self) {
+        self.layouts.borrow_mut().clear();
+        self.kernels.borrow_mut().clear();
+    }
+
+    fn layout(&self, gpu: &Gpu, signature: &Signature) -> (wgpu::BindGroupLayout, wgpu::PipelineLayout) {
+        let mut layouts = self.layouts.borrow_mut();
+        layouts
+            .entry(signature.clone())
+            .or_insert_with(|| {
+                let entries: Vec<_> = signature.iter().map(|&(slot, kind)| layout_entry(slot, kind)).collect();
+                let group = gpu
+                    .device
+                    .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
+                let pipeline = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                    label: None,
+                    bind_group_layouts: &[Some(&group)],
+                    ..Default::default()
+                });
+                (group, pipeline)
+            })
+            .clone()
+    }
+
+    /// Starts compiling; the error, if any, is known when `check` resolves.
+    fn compile(
+        &self,
+        gpu: &Gpu,
+        shader: &Shader,
+        signature: &Signature,
+    ) -> (Rc<Kernel>, impl Future<Output = Option<wgpu::Error>> + use<>) {
+        let (layout, pipeline_layout) = self.layout(gpu, signature);
+        let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(&shader.label),
+            source: wgpu::ShaderSource::Wgsl(shader.wgsl.as_str().into()),
+        });
+        let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(&shader.label),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        let kernel = Rc::new(Kernel { pipeline, layout });
+        self.kernels.borrow_mut().insert((shader.wgsl.clone(), signature.clone()), Rc::clone(&kernel));
+        (kernel, scope.pop())
+    }
+}
+
+fn layout_entry(slot: u32, kind: SlotKind) -> wgpu::BindGroupLayoutEntry {
+    let buffer = |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
+    wgpu::BindGroupLayoutEntry {
+        binding: slot,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: match kind {
+            SlotKind::ReadWrite => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
+            SlotKind::ReadOnly => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
+            SlotKind::Uniform => buffer(wgpu::BufferBindingType::Uniform),
+            SlotKind::Texture => wgpu::BindingType::Texture {
+                sample_type: wgpu::TextureSampleType::Float { filterable: true },
+                view_dimension: wgpu::TextureViewDimension::D2,
+                multisampled: false,
+            },
+        },
+        count: None,
+    }
+}
+
+fn signature(bindings: &[Binding]) -> Signature {
+    let kind = |b: &Binding| match b.resource {
+        Resource::Buffer(range) => match range.space {
+            Space::Arena => SlotKind::ReadWrite,
+            Space::Weights => SlotKind::ReadOnly,
+            Space::Params | Space::Frame => SlotKind::Uniform,
+        },
+        Resource::Frame { .. } => SlotKind::Texture,
+    };
+    bindings.iter().map(|b| (b.slot, kind(b))).collect()
+}
+
+/// One part of what follows when the inputs are in place.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// Dispatches in one pass.
+    Pass {
+        phase: Phase,
+        steps: Vec<Step>,
+        /// Its first and its last pass take the timestamps of a phase.
+        first: bool,
+        last: bool,
+    },
+    /// An output is copied to the staging buffer.
+    Download(Staged),
+}
+
+/// One dispatch.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) kernel: Rc<Kernel>,
+    /// Index into [`Loaded::binding_sets`].
+    pub(super) set: usize,
+    pub(super) groups: [u32; 3],
+}
+
+/// The way in of a frame.
+#[derive(Debug)]
+pub(super) struct FrameStep {
+    pub(super) kernel: Rc<Kernel>,
+    pub(super) dispatch: Dispatch,
+}
+
+/// Where an output lies in a staging buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Staged {
+    pub(super) from: Range,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+}
+
+/// The GPU objects of a loaded engine.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) weights: Option<Buffer>,
+    pub(super) params: Option<Buffer>,
+    _entry: Entry,
+}
+
+/// A loaded engine's inside.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) gpu: Rc<Gpu>,
+    /// Without the contents of its weights.
+    pub(super) engine: Engine,
+    pub(super) shared: RefCell<Option<Rc<Shared>>>,
+    pub(super) parts: Vec<Part>,
+    /// Distinct sets of bindings, each with a kernel whose layout fits.
+    pub(super) binding_sets: Vec<(Rc<Kernel>, Vec<Binding>)>,
+    /// By model input.
+    pub(super) uploads: Vec<Option<Range>>,
+    /// By model input.
+    pub(super) frames: Vec<Option<FrameStep>>,
+    /// By model output; `None` where it stays on the GPU.
+    pub(super) staged: Vec<Option<Staged>>,
+    pub(super) staging_bytes: u64,
+    pub(super) frame_block_bytes: u64,
+    pub(super) times: LoadTimes,
+    pub(super) pools: RefCell<Vec<Weak<Pool>>>,
+    pub(super) closed: Cell<bool>,
+}
+
+impl Loaded {
+    /// Compiles and uploads. `on_gpu` names outputs that are not read back.
+    pub(super) async fn load(
+        gpu: Rc<Gpu>,
+        kernels: &Kernels,
+        mut engine: Engine,
+        on_gpu: &[String],
+        progress: &dyn Fn(Progress),
+    ) -> Result<Self> {
+        gpu.alive()?;
+        check(&gpu, &engine).map_err(|e| e.at(format!("engine {:?}", engine.name)))?;
+        let started = (gpu.clock)();
+        let mut times = LoadTimes::default();
+        let compiled = compile_all(&gpu, kernels, &engine, &mut times, progress).await?;
+        times.kernels_ms = (gpu.clock)() - started;
+
+        let weights = upload_weights(&gpu, &mut engine, progress).await?;
+        let params = match engine.recording.params.len() {
+            0 => None,
+            n => {
+                let buffer = gpu.buffer(Class::Uniforms, "parameters", (n as u64).next_multiple_of(4), UNIFORM);
+                gpu.write(&buffer, 0, &engine.recording.params)?;
+                let m = Move::new(home(), Place::Weights, MoveKind::Upload, n as u64);
+                gpu.ledger.enter(m.because("kernel parameters"));
+                Some(buffer)
+            }
+        };
+        times.weights_ms = (gpu.clock)() - started - times.kernels_ms;
+
+        let shared = Shared { weights, params, _entry: gpu.ledger.open(Object::Engine, 0) };
+        let mut loaded = Self {
+            shared: RefCell::new(Some(Rc::new(shared))),
+            parts: Vec::new(),
+            binding_sets: Vec::new(),
+            uploads: vec![None; engine.inputs.len()],
+            frames: engine.inputs.iter().map(|_| None).collect(),
+            staged: vec![None; engine.outputs.len()],
+            staging_bytes: 0,
+            frame_block_bytes: 0,
+            times,
+            pools: RefCell::default(),
+            closed: Cell::new(false),
+            gpu,
+            engine,
+        };
+        loaded.lay_out(compiled, on_gpu);
+        Ok(loaded)
+    }
+
+    /// Sorts the commands into the inputs' ways in and the steps that follow.
+    fn lay_out(&mut self, compiled: Vec<Rc<Kernel>>, on_gpu: &[String]) {
+        let mut kernels = compiled.into_iter();
+        let mut sets: HashMap<Vec<Binding>, usize> = HashMap::new();
+        let commands = std::mem::take(&mut self.engine.recording.commands);
+        for command in &commands {
+            match command {
+                Command::Upload { input, to } => {
+                    if let Some(slot) = self.uploads.get_mut(*input) {
+                        *slot = Some(*to);
+                    }
+                }
+                Command::Frame { input, dispatch } => {
+                    if let (Some(slot), Some(kernel)) = (self.frames.get_mut(*input), kernels.next()) {
+                        *slot = Some(FrameStep { kernel, dispatch: dispatch.clone() });
+                    }
+                }
+                Command::Dispatch(d) => {
+                    let Some(kernel) = kernels.next() else { continue };
+                    // Equal bindings have equal layouts, so one bind group serves every kernel that binds them.
+                    let set = *sets.entry(d.bindings.clone()).or_insert_with(|| {
+                        self.binding_sets.push((Rc::clone(&kernel), d.bindings.clone()));
+                        self.binding_sets.len() - 1
+                    });
+                    let phase = if d.layer >= self.engine.first_post_layer { Phase::Post } else { Phase::Network };
+                    self.push(phase, Step { kernel, set, groups: d.groups });
+                }
+                Command::Download { output, from } => {
+                    let Some(port) = self.engine.outputs.get(*output) else { continue };
+                    if !on_gpu.contains(&port.desc.name) {
+                        let bytes = port_bytes(port);
+                        let staged = Staged { from: *from, offset: self.staging_bytes, bytes };
+                        self.staged[*output] = Some(staged);
+                        self.staging_bytes += bytes.next_multiple_of(ALIGNMENT);
+                        self.parts.push(Part::Download(staged));
+                    }
+                }
+            }
+        }
+        self.engine.recording.commands = commands;
+        for phase in [Phase::Network, Phase::Post] {
+            let mut passes = self.parts.iter_mut().filter_map(|part| match part {
+                Part::Pass { phase: p, first, last, .. } if *p == phase => Some((first, last)),
+                _ => None,
+            });
+            if let Some((first, last)) = passes.next() {
+                *first = true;
+                *passes.last().map_or(last, |p| p.1) = true;
+            }
+        }
+        let dispatches = self.engine.recording.commands.iter().filter_map(dispatch_of);
+        let frame_ends = dispatches.flat_map(|d| &d.bindings).filter_map(|b| match b.resource {
+            Resource::Buffer(r) if r.space == Space::Frame => Some(r.offset + r.bytes),
+            _ => None,
+        });
+        self.frame_block_bytes = frame_ends.max().unwrap_or(0).next_multiple_of(FRAME_BYTES);
+    }
+
+    /// Joins the pass before, where that is of the same phase.
+    fn push(&mut self, phase: Phase, step: Step) {
+        match self.parts.last_mut() {
+            Some(Part::Pass { phase: p, steps, .. }) if *p == phase => steps.push(step),
+            _ => self.parts.push(Part::Pass { phase, steps: vec![step], first: false, last: false }),
+        }
+    }
+
+    /// The GPU objects, or `closed`.
+    pub(super) fn shared(&self) -> Result<Rc<Shared>> {
+        self.shared.borrow().clone().ok_or_else(|| closed(&format!("engine {:?}", self.engine.name)))
+    }
+
+    /// Waits for what is in flight, closes every request pool, frees the weights. A second call does nothing.
+    pub(super) async fn close(&self) {
+        self.closed.set(true);
+        let pools: Vec<_> = self.pools.borrow().iter().filter_map(Weak::upgrade).collect();
+        for pool in pools {
+            pool.close().await;
+        }
+        drop(self.shared.borrow_mut().take());
+    }
+}
+
+/// The error of an object that was closed.
+pub(super) fn closed(what: &str) -> Error {
+    Error::new(ErrorKind::Closed, "it was closed").at(what).hint("make a new one")
+}
+
+/// Where this process's own bytes lie.
+pub(super) const fn home() -> Place {
+    if cfg!(target_arch = "wasm32") { Place::Wasm } else { Place::Javascript }
+}
+
+/// Bytes of a port's elements in GPU memory, a multiple of four.
+pub(super) fn port_bytes(port: &Port) -> u64 {
+    (port.desc.shape.elements() as u64).saturating_mul(port.desc.dtype.gpu_bytes() as u64).next_multiple_of(4)
+}
+
+pub(super) fn dispatch_of(command: &Command) -> Option<&Dispatch> {
+    match command {
+        Command::Frame { dispatch, .. } | Command::Dispatch(dispatch) => Some(dispatch),
+        _ => None,
+    }
+}
+
+/// The kernel of each dispatch, in order of the commands.
+async fn compile_all(
+    gpu: &Gpu,
+    kernels: &Kernels,
+    engine: &Engine,
+    times: &mut LoadTimes,
+    progress: &dyn Fn(Progress),
+) -> Result<Vec<Rc<Kernel>>> {
+    let recording = &engine.recording;
+    let mut of_dispatch = Vec::new();
+    let mut pending = Vec::new();
+    for dispatch in recording.commands.iter().filter_map(dispatch_of) {
+        let shader = recording.shaders.get(dispatch.shader).ok_or_else(|| mismatch("a shader is missing"))?;
+        if shader.f16 && !gpu.features.contains(wgpu::Features::SHADER_F16) {
+            return Err(Error::new(ErrorKind::UnsupportedOp, "this adapter has no shader-f16")
+                .at(format!("kernel {:?}", shader.label))
+                .hint("compile with precision \"float32\" or \"auto\""));
+        }
+        let key = (shader.wgsl.clone(), signature(&dispatch.bindings));
+        let known = kernels.kernels.borrow().get(&key).cloned();
+        let kernel = match known {
+            Some(kernel) => {
+                times.kernels_reused += 1;
+                kernel
+            }
+            None => {
+                let (kernel, check) = kernels.compile(gpu, shader, &key.1);
+                pending.push((&shader.label, key, check));
+                kernel
+            }
+        };
+        of_dispatch.push(kernel);
+    }
+    let total = pending.len() as u64;
+    times.kernels_compiled = total;
+    let mut first_error = None;
+    for (done, (label, key, check)) in pending.into_iter().enumerate() {
+        if let Some(error) = check.await {
+            // It must not be found the next time.
+            kernels.kernels.borrow_mut().remove(&key);
+            let error = Error::new(ErrorKind::UnsupportedOp, format!("this adapter refuses the kernel: {error}"));
+            first_error.get_or_insert(error.at(format!("kernel {label:?}")));
+        }
+        progress(Progress { phase: "kernels", done: done as u64 + 1, total });
+    }
+    first_error.map_or(Ok(of_dispatch), Err)
+}
+
+async fn upload_weights(gpu: &Gpu, engine: &mut Engine, progress: &dyn Fn(Progress)) -> Result<Option<Buffer>> {
+    let total = engine.recording.weights_bytes;
+    if total == 0 {
+        return Ok(None);
+    }
+    let buffer = gpu.big_buffer(Class::Weights, "weights", total.next_multiple_of(4)).await?;
+    let weights = std::mem::take(&mut engine.weights);
+    let mut done = 0u64;
+    for chunk in weights.chunks(UPLOAD_CHUNK) {
+        gpu.write(&buffer, done, chunk)?;
+        done += chunk.len() as u64;
+        progress(Progress { phase: "weights", done, total });
+    }
+    gpu.ledger.enter(Move::new(home(), Place::Weights, MoveKind::Upload, done));
+    Ok(Some(buffer))
+}
+
+fn mismatch(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::PlanMismatch, message).hint("compile the model again with this version")
+}
+
+/// Holds the recording against the device's limits and against itself, so that nothing later can go out of bounds.
+fn check(gpu: &Gpu, engine: &Engine) -> Result<()> {
+    let r = &engine.recording;
+    if engine.weights.len() as u64 != r.weights_bytes {
+        return Err(mismatch(format!("{} bytes of weights, expected {}", engine.weights.len(), r.weights_bytes)));
+    }
+    let frame_bytes = FRAME_BYTES * engine.inputs.len() as u64;
+    let size = |space| match space {
+        Space::Arena => r.arena_bytes,
+        Space::Weights => r.weights_bytes,
+        Space::Params => r.params.len() as u64,
+        Space::Frame => frame_bytes,
+    };
+    let fits = |range: &Range| -> Result<()> {
+        let end = range.offset.checked_add(range.bytes);
+        if end.is_none_or(|end| end > size(range.space)) || !range.offset.is_multiple_of(ALIGNMENT) {
+            return Err(mismatch(format!("{range:?} does not lie in its buffer")));
+        }
+        Ok(())
+    };
+    let mut begun = false;
+    for command in &r.commands {
+        match command {
+            Command::Upload { input, .. } | Command::Frame { input, .. } if *input >= engine.inputs.len() => {
+                return Err(mismatch(format!("there is no input {input}")));
+            }
+            Command::Upload { .. } | Command::Frame { .. } if begun => {
+                return Err(mismatch("an input is written after the network has begun"));
+            }
+            Command::Upload { input, to } => {
+                fits(to)?;
+                if port_bytes(&engine.inputs[*input]) > to.bytes {
+                    return Err(mismatch(format!("input {input} is larger than its range")));
+                }
+            }
+            Command::Download { output, from } => {
+                fits(from)?;
+                let port = engine.outputs.get(*output);
+                if port.is_none_or(|port| port_bytes(port) > from.bytes) {
+                    return Err(mismatch(format!("output {output} is no output or larger than its range")));
+                }
+                begun = true;
+            }
+            Command::Dispatch(_) => begun = true,
+            Command::Frame { .. } => {}
+        }
+        if let Some(dispatch) = dispatch_of(command) {
+            check_dispatch(gpu, dispatch, &fits)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_dispatch(gpu: &Gpu, dispatch: &Dispatch, fits: &dyn Fn(&Range) -> Result<()>) -> Result<()> {
+    let limits = &gpu.limits;
+    let mut storage = 0;
+    for binding in &dispatch.bindings {
+        let Resource::Buffer(range) = &binding.resource else { continue };
+        fits(range)?;
+        let (limit, what) = match range.space {
+            Space::Arena | Space::Weights => {
+                storage += 1;
+                (limits.max_storage_buffer_binding_size, "a kernel's binding")
+            }
+            Space::Params | Space::Frame => (limits.max_uniform_buffer_binding_size, "a kernel's parameters"),
+        };
+        if range.bytes > limit {
+            let message = format!("{what} needs {} bytes, the device allows {limit}", range.bytes);
+            let pool = if range.space == Space::Arena { "activations" } else { "weights" };
+            return Err(Error::new(ErrorKind::MemoryLimit, message)
+                .at(format!("pool {pool:?}"))
+                .hint("use a smaller input shape or a smaller batch"));
+        }
+        if range.bytes == 0 || !range.bytes.is_multiple_of(4) {
+            return Err(mismatch(format!("{range:?} cannot be bound")));
+        }
+    }
+    if storage > limits.max_storage_buffers_per_shader_stage {
+        let most = limits.max_storage_buffers_per_shader_stage;
+        return Err(mismatch(format!("a kernel binds {storage} buffers, the device allows {most}")));
+    }
+    let most = limits.max_compute_workgroups_per_dimension;
+    if dispatch.groups.iter().any(|&n| n > most) {
+        return Err(mismatch(format!("{:?} workgroups, the device allows {most} a dimension", dispatch.groups)));
+    }
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! The runtime on a real device, natively; skipped with a line where the machine has none.
+#![cfg(not(target_arch = "wasm32"))]
+
+#[path = "runtime/fixture.rs"]
+mod fixture;
+#[path = "runtime/frames.rs"]
+mod frames;
+#[path = "runtime/requests.rs"]
+mod requests;
+#[path = "runtime/runs.rs"]
+mod runs;
