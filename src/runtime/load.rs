@@ -273,6 +273,7 @@ impl Loaded {
     fn lay_out(&mut self, compiled: Vec<Rc<Kernel>>, on_gpu: &[String]) {
         let mut kernels = compiled.into_iter();
         let mut sets: HashMap<Vec<Binding>, usize> = HashMap::new();
+        let first_post_layer = first_post_layer(&self.engine);
         let commands = std::mem::take(&mut self.engine.recording.commands);
         for command in &commands {
             match command {
@@ -293,7 +294,7 @@ impl Loaded {
                         self.binding_sets.push((Rc::clone(&kernel), d.bindings.clone()));
                         self.binding_sets.len() - 1
                     });
-                    let phase = if d.layer >= self.engine.first_post_layer { Phase::Post } else { Phase::Network };
+                    let phase = if d.layer >= first_post_layer { Phase::Post } else { Phase::Network };
                     self.push(phase, Step { kernel, set, groups: d.groups });
                 }
                 Command::Download { output, from } => {
@@ -349,6 +350,12 @@ impl Loaded {
         }
         drop(self.shared.borrow_mut().take());
     }
+}
+
+/// Where the decoding of boxes begins: what follows counts as post-processing in the times of a run.
+fn first_post_layer(engine: &Engine) -> usize {
+    let post = |op: &str| matches!(op, "DecodeBoxes" | "SelectBoxes");
+    engine.build.layers.iter().position(|layer| post(&layer.op)).unwrap_or(usize::MAX)
 }
 
 /// The error of an object that was closed.

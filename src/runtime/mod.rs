@@ -28,8 +28,9 @@ pub use load::{LoadTimes, Progress};
 pub use report::{GpuTimes, RunTimes};
 pub use request::{Cancel, Lease, Request, RequestPool};
 
-use crate::engine::{Engine, Port};
+use crate::engine::{Engine, Port, Target};
 use crate::error::Result;
+use crate::kernels::DeviceLimits;
 use device::Gpu;
 use load::{Kernels, Loaded};
 use std::cell::{Cell, RefCell};
@@ -95,6 +96,22 @@ impl Runtime {
     /// What is known about the adapter.
     pub fn adapter(&self) -> AdapterInfo {
         self.inner.adapter.borrow().clone()
+    }
+
+    /// What the compiler needs to know of this adapter.
+    pub fn target(&self) -> Target {
+        let l = &self.inner.gpu.limits;
+        let limits = DeviceLimits {
+            max_storage_buffers: l.max_storage_buffers_per_shader_stage,
+            max_binding_bytes: l.max_storage_buffer_binding_size,
+            max_buffer_bytes: l.max_buffer_size,
+            max_invocations: l.max_compute_invocations_per_workgroup,
+            max_workgroup_bytes: l.max_compute_workgroup_storage_size,
+            max_groups: l.max_compute_workgroups_per_dimension,
+            f16: self.inner.gpu.features.contains(wgpu::Features::SHADER_F16),
+            cpu: self.inner.adapter.borrow().is_fallback,
+        };
+        Target { limits, ..Target::default() }
     }
 
     /// Adds what the host knows about the adapter and wgpu does not; the account in the ledger changes with the adapter.

@@ -1,6 +1,6 @@
 //! Small engines written by hand, and a device to run them on.
 
-use frameway::engine::{Engine, Port};
+use frameway::engine::{Build, Engine, Port};
 use frameway::ops::Preprocess;
 use frameway::recording::{Binding, Command, Dispatch, Range, Recording, Resource, Shader, Space};
 use frameway::runtime::{LoadOptions, LoadedEngine, Runtime, RuntimeOptions};
@@ -148,7 +148,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 
 fn engine(name: &str, recording: Recording, weights: Vec<u8>, inputs: Vec<Port>, outputs: Vec<Port>) -> Engine {
-    Engine { name: name.into(), recording, weights, inputs, outputs, first_post_layer: usize::MAX }
+    Engine { name: name.into(), recording, weights, inputs, outputs, build: Build::default() }
 }
 
 pub async fn load(runtime: &Runtime, engine: Engine) -> LoadedEngine {

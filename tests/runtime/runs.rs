@@ -2,7 +2,7 @@
 
 use crate::fixture::*;
 use frameway::ErrorKind;
-use frameway::engine::Engine;
+use frameway::engine::{Build, Engine};
 use frameway::recording::{Command, Range, Recording};
 use frameway::runtime::ledger::Bounds;
 use frameway::runtime::{Feed, LoadOptions, Pixels};
@@ -171,7 +171,7 @@ fn a_kernel_that_does_not_compile_is_named() {
 fn a_recording_out_of_bounds_is_refused() {
     let break_it: [fn(&mut Engine); 6] = [
         |e| e.recording.arena_bytes = 256,
-        |e| drop(e.weights.pop()),
+        |e| e.weights.truncate(15),
         |e| e.recording.commands.push(Command::Download { output: 7, from: Range { bytes: 4, ..e.outputs[0].range } }),
         |e| e.recording.commands.swap(0, 1),
         |e| e.recording.shaders.clear(),
@@ -227,7 +227,7 @@ fn an_empty_recording_runs() {
             weights: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
-            first_post_layer: usize::MAX,
+            build: Build::default(),
         };
         let engine = load(&runtime, engine).await;
         assert_eq!(engine.run(&[]).await.unwrap(), []);
