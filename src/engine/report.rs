@@ -121,6 +121,9 @@ pub struct LayerReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<TensorReport>,
     pub workspace_bytes: u64,
+    /// First byte of the workspace in the arena, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace_offset: Option<u64>,
     pub first_step: u32,
     pub last_step: u32,
     /// Part of the arena's peak that its results hold, 0 where they are not alive then.
@@ -277,6 +280,7 @@ fn layer_report(index: usize, layer: &Layer, cost: Cost, peak_step: u32, peak: f
         inputs: tensors(&layer.inputs),
         outputs: tensors(&layer.outputs),
         workspace_bytes: layer.workspace,
+        workspace_offset: layer.workspace_offset.filter(|_| detailed),
         first_step: layer.first_step,
         last_step: layer.last_step,
         share_of_peak: held as f64 / peak,

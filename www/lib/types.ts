@@ -129,9 +129,11 @@ export interface LayerTensor {
   readonly shape: readonly number[];
   readonly dtype: DType;
   readonly layout: Layout;
-  /** Byte offset in the arena or the weights. */
-  readonly offset: number;
+  /** First byte in the arena; absent for a constant. */
+  readonly offset?: number;
   readonly bytes: number;
+  /** Steps it is needed in, `[first, end)`; both 0 for a constant. */
+  readonly life: readonly number[];
 }
 
 /** One layer of an engine. */
@@ -143,6 +145,9 @@ export interface LayerReport {
   readonly inputs: readonly LayerTensor[];
   readonly outputs: readonly LayerTensor[];
   readonly workspaceBytes: number;
+  /** First byte of the workspace in the arena, where there is one. */
+  readonly workspaceOffset?: number;
+  /** First and last step its results occupy memory. */
   readonly firstStep: number;
   readonly lastStep: number;
   /** Part of the arena's peak that its tensors hold, 0..1. */
