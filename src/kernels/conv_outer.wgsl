@@ -13,6 +13,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> b2: array<vec4<f32>>;
 const GROUP: u32 = 64u;
 const POINTWISE: bool = false;
+const SHALLOW: bool = false;
 fn x(i: u32) -> f32 {
     return b0[i];
 }
@@ -61,12 +62,51 @@ fn pixels(first: u32) -> Pixels {
     return out;
 }
 
+// The input under one tap, for four pixels.
+struct Tap {
+    at: vec4u,
+    inside: vec4<bool>,
+}
+
+fn tap(pixels: Pixels, base: u32, down: u32, across: u32) -> Tap {
+    let size = vec2i(params.input.zw);
+    let y = pixels.top + i32(down) * params.steps.z;
+    let x = pixels.left + i32(across) * params.steps.w;
+    let inside = (y >= vec4i()) & (y < vec4i(size.x)) & (x >= vec4i()) & (x < vec4i(size.y));
+    return Tap(4u * (base + vec4u(select(vec4i(), y * size.y + x, inside))), inside);
+}
+
+fn four(tap: Tap, offset: u32) -> vec4f {
+    let i = tap.at + offset;
+    let v = vec4f(x(i.x), x(i.y), x(i.z), x(i.w));
+    if (POINTWISE) {
+        return v;
+    }
+    return select(vec4f(), v, tap.inside);
+}
+
 fn outer(w: vec4f, x: vec4f) -> mat4x4f {
     return mat4x4f(w * x.x, w * x.y, w * x.z, w * x.w);
 }
 
-fn four(i: vec4u) -> vec4f {
-    return vec4f(x(i.x), x(i.y), x(i.z), x(i.w));
+// Two fours of pixels by two vectors of output channels.
+struct Sums {
+    a00: mat4x4f,
+    a01: mat4x4f,
+    a10: mat4x4f,
+    a11: mat4x4f,
+}
+
+fn add(sums: ptr<function, Sums>, t0: Tap, t1: Tap, channel: u32, plane: u32, wi: u32) {
+    let offset = 4u * (channel >> 2u) * plane + (channel & 3u);
+    let x0 = four(t0, offset);
+    let x1 = four(t1, offset);
+    let w0 = w(wi);
+    let w1 = w(wi + 1u);
+    (*sums).a00 += outer(w0, x0);
+    (*sums).a01 += outer(w1, x0);
+    (*sums).a10 += outer(w0, x1);
+    (*sums).a11 += outer(w1, x1);
 }
 
 fn write(v: mat4x4f, pixels: Pixels, n: u32, c: u32) {
@@ -100,56 +140,59 @@ fn main(
 
     let bias0 = w(tiles.w + out);
     let bias1 = w(tiles.w + select(out, out + 1u, both));
-    let size = vec2i(params.input.zw);
     let plane = params.input.z * params.input.w;
     let base = (n * params.input.y + group * params.groups.x) * plane;
     let p0 = pixels(first);
     let p1 = pixels(first + 4u * tiles.x);
-    var a00 = mat4x4f(bias0, bias0, bias0, bias0);
-    var a01 = mat4x4f(bias1, bias1, bias1, bias1);
-    var a10 = a00;
-    var a11 = a01;
+    let start0 = mat4x4f(bias0, bias0, bias0, bias0);
+    let start1 = mat4x4f(bias1, bias1, bias1, bias1);
+    var sums = Sums(start0, start1, start0, start1);
+    let channels = params.window.z;
     var wi = 2u * params.groups.z * tile * params.window.w;
-    for (var down = 0u; down < params.window.x; down++) {
-        for (var across = 0u; across < params.window.y; across++) {
-            var i0 = p0.at;
-            var i1 = p1.at;
-            var in0 = vec4<bool>(true);
-            var in1 = vec4<bool>(true);
-            if (!POINTWISE) {
-                let y0 = p0.top + i32(down) * params.steps.z;
-                let y1 = p1.top + i32(down) * params.steps.z;
-                let x0 = p0.left + i32(across) * params.steps.w;
-                let x1 = p1.left + i32(across) * params.steps.w;
-                in0 = (y0 >= vec4i()) & (y0 < vec4i(size.x)) & (x0 >= vec4i()) & (x0 < vec4i(size.y));
-                in1 = (y1 >= vec4i()) & (y1 < vec4i(size.x)) & (x1 >= vec4i()) & (x1 < vec4i(size.y));
-                i0 = vec4u(select(vec4i(), y0 * size.y + x0, in0));
-                i1 = vec4u(select(vec4i(), y1 * size.y + x1, in1));
-            }
-            i0 = 4u * (base + i0);
-            i1 = 4u * (base + i1);
-            for (var k = 0u; k < params.window.z; k++) {
-                let at = 4u * (k >> 2u) * plane + (k & 3u);
-                var x0 = four(i0 + at);
-                var x1 = four(i1 + at);
-                if (!POINTWISE) {
-                    x0 = select(vec4f(), x0, in0);
-                    x1 = select(vec4f(), x1, in1);
+    if (POINTWISE) {
+        let t0 = Tap(4u * (base + p0.at), vec4<bool>(true));
+        let t1 = Tap(4u * (base + p1.at), vec4<bool>(true));
+        for (var k = 0u; k < channels; k++) {
+            add(&sums, t0, t1, k, plane, wi + 2u * k);
+        }
+    } else if (SHALLOW) {
+        // One loop: where it turns only a few times, entering it costs more than it does.
+        var t0 = tap(p0, base, 0u, 0u);
+        var t1 = tap(p1, base, 0u, 0u);
+        var down = 0u;
+        var across = 0u;
+        var k = 0u;
+        for (var step = 0u; step < channels * params.window.w; step++) {
+            if (k == channels) {
+                k = 0u;
+                wi += 2u * params.groups.z;
+                across++;
+                if (across == params.window.y) {
+                    across = 0u;
+                    down++;
                 }
-                let w0 = w(wi + 2u * k);
-                let w1 = w(wi + 2u * k + 1u);
-                a00 += outer(w0, x0);
-                a01 += outer(w1, x0);
-                a10 += outer(w0, x1);
-                a11 += outer(w1, x1);
+                t0 = tap(p0, base, down, across);
+                t1 = tap(p1, base, down, across);
             }
-            wi += 2u * params.groups.z;
+            add(&sums, t0, t1, k, plane, wi + 2u * k);
+            k++;
+        }
+    } else {
+        for (var down = 0u; down < params.window.x; down++) {
+            for (var across = 0u; across < params.window.y; across++) {
+                let t0 = tap(p0, base, down, across);
+                let t1 = tap(p1, base, down, across);
+                for (var k = 0u; k < channels; k++) {
+                    add(&sums, t0, t1, k, plane, wi + 2u * k);
+                }
+                wi += 2u * params.groups.z;
+            }
         }
     }
-    write(a00, p0, n, out);
-    write(a10, p1, n, out);
+    write(sums.a00, p0, n, out);
+    write(sums.a10, p1, n, out);
     if (both) {
-        write(a01, p0, n, out + 1u);
-        write(a11, p1, n, out + 1u);
+        write(sums.a01, p0, n, out + 1u);
+        write(sums.a11, p1, n, out + 1u);
     }
 }
