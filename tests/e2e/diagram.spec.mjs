@@ -133,6 +133,34 @@ test("a notice takes a diagram's place, and goes again", async ({ page }) => {
   }
 });
 
+test("a runtime that cannot be read is said so, and drawn again once it can", async ({ page }) => {
+  await page.goto(GALLERY);
+  const element = page.locator("#copies");
+  await expect(element.locator("[data-edge]").first()).toBeAttached();
+  await element.evaluate((node) => {
+    const { ledger } = node.runtime;
+    const read = ledger.snapshot;
+    ledger.snapshot = () => {
+      throw new Error("closed: this runtime was closed");
+    };
+    node.refresh();
+    ledger.snapshot = read;
+  });
+  await expect(element.locator("[data-edge]").first()).toBeAttached();
+  expect(
+    await element.evaluate((node) => {
+      node.runtime = {
+        ledger: {
+          snapshot: () => {
+            throw new Error("closed: this runtime was closed");
+          },
+        },
+      };
+      return node.shadowRoot.textContent;
+    }),
+  ).toContain("closed: this runtime was closed");
+});
+
 test("nothing moves for someone who asked for that", async ({ page }) => {
   const pulses = async () => {
     await page.goto(GALLERY);

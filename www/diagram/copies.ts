@@ -208,6 +208,7 @@ export class FramewayCopies extends DiagramElement {
   /** What stands in the diagram's place when there is nothing to draw. */
   #missing(): HTMLElement | undefined {
     if (this.notice) return noticeOf("Nothing to show here", this.notice);
+    if (this.trouble) return noticeOf("The runtime cannot be read", this.trouble);
     if (this.#lost)
       return noticeOf(
         "The GPU was lost",

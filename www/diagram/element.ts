@@ -14,6 +14,8 @@ export abstract class DiagramElement extends Base {
   protected readonly shadow: ShadowRoot;
   /** Width to draw in, in pixels; 0 until it is known. */
   protected width = 0;
+  /** Why the source could not be read last time; empty when it could. */
+  protected trouble = "";
   #observer: ResizeObserver | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   #readings = 0;
@@ -44,7 +46,12 @@ export abstract class DiagramElement extends Base {
 
   /** Reads the source and draws now, without waiting for the next tick. */
   refresh(): void {
-    this.tick();
+    try {
+      this.tick();
+      this.trouble = "";
+    } catch (error) {
+      this.trouble = error instanceof Error ? error.message : String(error);
+    }
     if (this.width > 0) this.draw();
   }
 

@@ -190,6 +190,7 @@ export class FramewayWatermarks extends DiagramElement {
 
   #reasonForNothing(): HTMLElement | undefined {
     if (this.notice) return noticeOf("Nothing to show here", this.notice);
+    if (this.trouble) return noticeOf("The runtime cannot be read", this.trouble);
     if (this.#lost)
       return noticeOf(
         "The GPU was lost",
