@@ -35,8 +35,13 @@ mod limits;
 mod matmul;
 pub mod pack;
 mod params;
+mod planes;
+mod pool;
 mod preprocess;
+mod reduce;
+mod resize;
 mod sample;
+mod softmax;
 mod steps;
 
 pub use access::Walk;
@@ -84,12 +89,12 @@ pub fn select<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
         | Op::Squeeze(_)
         | Op::Transpose(_)
         | Op::Unsqueeze(_) => copy::kernel(ctx),
-        Op::ConstantOfShape(_)
-        | Op::Pool(_)
-        | Op::Reduce(_)
-        | Op::Resize(_)
-        | Op::ShapeOf(_)
-        | Op::Softmax(_) => none(),
+        Op::Pool(op) => pool::kernel(ctx, op),
+        Op::Reduce(op) => reduce::kernel(ctx, op),
+        Op::Resize(op) => resize::kernel(ctx, op),
+        Op::Softmax(op) => softmax::kernel(ctx, op),
+        // Their outputs depend on shapes alone: a constant once shapes are known.
+        Op::ConstantOfShape(_) | Op::ShapeOf(_) => none(),
     }
 }
 
@@ -100,6 +105,10 @@ pub fn variants() -> Vec<Sample> {
     list.extend(detect::variants());
     list.extend(copy::variants());
     list.extend(elementwise::variants());
+    list.extend(pool::variants());
+    list.extend(reduce::variants());
+    list.extend(resize::variants());
+    list.extend(softmax::variants());
     list.extend(matmul::variants());
     list
 }
@@ -120,6 +129,13 @@ pub const FILES: &[(&str, &str)] = &[
     ("conv_transpose.wgsl", conv_transpose::FILE),
     ("copy.wgsl", copy::FILE),
     ("decode_boxes.wgsl", detect::DECODE),
+    ("pool.wgsl", pool::FILE),
+    ("reduce.wgsl", reduce::SERIAL),
+    ("reduce_tree.wgsl", reduce::TREE),
+    ("resize.wgsl", resize::FILE),
+    ("resize_any.wgsl", resize::ANY),
+    ("softmax.wgsl", softmax::SERIAL),
+    ("softmax_tree.wgsl", softmax::TREE),
     ("preprocess.wgsl", preprocess::FILE),
     ("matmul.wgsl", matmul::FILE),
     ("select_boxes.wgsl", detect::SELECT),

@@ -1,0 +1,61 @@
+// One result an invocation: the elements that make it are joined one after the other.
+struct Params {
+    results: u32,
+    elements: u32,
+    inner: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<f32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<f32>;
+const GROUP: u32 = 64u;
+alias T = f32;
+fn load(i: u32) -> f32 {
+    return b0[i];
+}
+fn result(v: T, i: u32, q: u32, p: u32) -> f32 {
+    return v;
+}
+fn store(i: u32, v: f32) {
+    b1[i] = v;
+}
+fn first(i: u32) -> u32 {
+    return i * params.elements;
+}
+fn step(k: u32) -> u32 {
+    return k;
+}
+fn shift(i: u32) -> T {
+    return T();
+}
+fn initial() -> T {
+    return T(0.0);
+}
+fn lift(v: T, shift: T) -> T {
+    return v;
+}
+fn join(a: T, b: T) -> T {
+    return a + b;
+}
+fn finish(v: T, shift: T) -> T {
+    return v;
+}
+// ---- body ----
+
+@compute @workgroup_size(GROUP)
+fn main(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let i = (group.y * groups.x + group.x) * GROUP + local;
+    if i >= params.results {
+        return;
+    }
+    let base = first(i);
+    let s = shift(i);
+    var v = initial();
+    for (var k = 0u; k < params.elements; k++) {
+        v = join(v, lift(load(base + step(k)), s));
+    }
+    store(i, result(finish(v, s), i, i, 0u));
+}
