@@ -74,22 +74,32 @@ pub(super) fn group_size(limits: &DeviceLimits) -> u32 {
     if limits.cpu { 32 } else { 64 }
 }
 
-/// Nodes alike enough that the same variant serves them: by the size of the window, and powers of four of output pixels, of
-/// the length of the sum and of output channels.
+/// Nodes alike enough that the same variant serves them: by the size of the window, the work to share out, and the length
+/// of the sum.
 fn specialisation(g: &Geometry<'_>) -> String {
-    let class = |n: u32| n.max(1).ilog2() / 2;
     let window = if g.is_pointwise() { "1x1" } else { "kxk" };
-    format!(
-        "conv {window} pixels^{} sum^{} channels^{}",
-        class(g.y.plane()).min(6),
-        class(g.taps().saturating_mul(g.inputs())).min(5),
-        class(g.outputs()).min(3)
-    )
+    let outputs = u64::from(g.y.n) * u64::from(g.y.plane()) * u64::from(g.y.channels);
+    let size = match (g.y.plane(), outputs) {
+        (..=4, _) => "pixels",
+        (_, ..0x8000) => "small",
+        _ => "large",
+    };
+    let depth = if g.taps().saturating_mul(g.inputs()) < 32 { "shallow" } else { "deep" };
+    format!("conv {window} {size} {depth}")
+}
+
+/// Nodes that stand for the specialisations that matter most, for the tuner.
+pub(super) fn samples() -> Vec<Sample> {
+    // Side, input and output channels, window.
+    [(64, 48, 48, 1), (48, 32, 32, 3), (16, 96, 96, 1), (16, 48, 48, 3), (64, 16, 32, 1), (64, 3, 16, 3)]
+        .into_iter()
+        .map(|(side, inputs, outputs, k)| sample(side, inputs, outputs, k, 1, DType::F32))
+        .collect()
 }
 
 fn candidates(g: &Geometry<'_>, limits: &DeviceLimits) -> Vec<&'static str> {
     let mut all = vec![conv_outer::NAME, conv_matrix::NAME, conv_matrix::WIDE];
-    if conv_tiled::fits(g, limits) {
+    if !limits.cpu && conv_tiled::fits(g, limits) {
         all.push(conv_tiled::NAME);
     }
     all

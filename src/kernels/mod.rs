@@ -43,6 +43,7 @@ mod resize;
 mod sample;
 mod softmax;
 mod steps;
+pub mod tune;
 
 pub use access::Walk;
 pub use context::{Arg, C4, Context, to_u32};
