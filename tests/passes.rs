@@ -54,12 +54,12 @@ const AFTER: [(&str, usize, &str); 9] = [
     (
         "mlsd_320_tiny",
         100,
-        "Cast 1, Concat 2, Conv 41, Equal 1, Identity 3, MaxPool 1, Relayout 2, Reshape 2, Resize 3, Slice 2, Transpose 2",
+        "Cast 1, Concat 2, Conv 41, Equal 1, Identity 3, MaxPool 1, Reshape 2, Resize 3, Slice 2, Transpose 2",
     ),
     (
         "mlsd_512_tiny",
         101,
-        "Cast 1, Concat 2, Conv 41, Equal 1, Identity 3, MaxPool 1, Relayout 2, Reshape 2, Resize 3, Slice 2, Transpose 2",
+        "Cast 1, Concat 2, Conv 41, Equal 1, Identity 3, MaxPool 1, Reshape 2, Resize 3, Slice 2, Transpose 2",
     ),
     ("ppocr_cls", 215, "Conv 53, Identity 9, MatMul 1, MaxPool 1, ReduceMean 10, Relayout 1, Reshape 1, Softmax 1"),
     ("ppocr_det", 330, "Concat 1, Conv 62, ConvTranspose 2, Identity 10, ReduceMean 10, Relayout 2, Resize 6"),
@@ -71,7 +71,7 @@ const AFTER: [(&str, usize, &str); 9] = [
     (
         "sinet_portrait_320",
         246,
-        "AveragePool 6, Concat 13, Conv 58, Expand 1, Gemm 3, Identity 15, ReduceMax 1, ReduceMean 2, Relayout 2, Reshape 26, Resize 9, Softmax 2, Transpose 15",
+        "AveragePool 6, Concat 13, Conv 58, Expand 1, Gemm 3, Identity 15, ReduceMax 1, ReduceMean 2, Relayout 1, Reshape 26, Resize 9, Softmax 2, Transpose 15",
     ),
     ("yolox_nano_416", 369, "Concat 18, Conv 113, MaxPool 3, Relayout 1, Reshape 3, Resize 2, Slice 4, Transpose 1"),
 ];

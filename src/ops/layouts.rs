@@ -1,6 +1,6 @@
 //! Which layouts an operator's kernel serves: the one table that the layout pass decides by and the kernels honour.
 
-use super::{Op, Operand, PadMode};
+use super::{Op, Operand};
 use crate::tensor::{Shape, TensorType};
 
 /// What an operator wants of the layouts of its tensors. Constants carry no layout: they are packed as the kernel wants.
@@ -10,7 +10,7 @@ pub enum LayoutRule {
     Packed,
     /// Serves both; the inputs that [`shares_layout`] names and the output are alike.
     Alike,
-    /// Reads either and writes either: a copy with index maps.
+    /// Reads either and writes either, each input by itself: a copy with index maps.
     Free,
     /// Reads and writes row-major.
     RowMajor,
@@ -49,7 +49,12 @@ pub fn operand_form(operand: &Shape, out: &Shape) -> OperandForm {
 pub fn layout_rule(op: &Op, inputs: &[Option<Operand<'_>>], own: usize, out: &TensorType) -> LayoutRule {
     let first = inputs.first().copied().flatten();
     let served = match op {
-        Op::Transpose(_) | Op::Reshape(_) | Op::Relayout(_) => return LayoutRule::Free,
+        Op::Concat(_) | Op::Expand(_) | Op::Flatten(_) | Op::Gather(_) | Op::Pad(_) | Op::Relayout(_) => {
+            return LayoutRule::Free;
+        }
+        Op::Reshape(_) | Op::Slice(_) | Op::Split(_) | Op::Squeeze(_) | Op::Transpose(_) | Op::Unsqueeze(_) => {
+            return LayoutRule::Free;
+        }
         _ if !out.dtype.is_float() || out.shape.len() != 4 => false,
         _ => first.is_some_and(|x| x.constant.is_none() && x.ty.dtype == out.dtype),
     };
@@ -92,48 +97,9 @@ pub fn layout_rule(op: &Op, inputs: &[Option<Operand<'_>>], own: usize, out: &Te
             let forms: Vec<_> = forms.collect();
             forms.contains(&OperandForm::Same) && !forms.contains(&OperandForm::Other)
         }
-        Op::Concat(concat) => {
-            let axis = if concat.axis < 0 { concat.axis + 4 } else { concat.axis };
-            (1..4).contains(&axis) && inputs.iter().all(|i| i.is_some_and(|o| o.constant.is_none()))
-        }
-        Op::Slice(_) => slice_packs(x, ints(1), ints(2), ints(3), ints(4)),
-        Op::Pad(pad) => {
-            let zero = inputs.get(2).copied().flatten().is_none_or(|v| v.constant.is_some_and(|t| t.to_f32() == [0.0]));
-            let axes = inputs.get(3).copied().flatten();
-            match ints(1).as_deref() {
-                // The lanes beyond C are zero as they are, so zeros may be joined at the end by any number.
-                Some(&[0, begin, _, _, 0, _, _, _]) if pad.mode == PadMode::Constant && axes.is_none() => {
-                    zero && begin % 4 == 0 && ints(1).is_some_and(|p| p.iter().all(|&p| p >= 0))
-                }
-                _ => false,
-            }
-        }
         _ => false,
     };
     if alike { LayoutRule::Alike } else { LayoutRule::RowMajor }
-}
-
-/// Cuts of H and W, and of C in whole blocks, serve both layouts. Steps must be positive.
-fn slice_packs(
-    x: &Shape,
-    starts: Option<Vec<i64>>,
-    ends: Option<Vec<i64>>,
-    axes: Option<Vec<i64>>,
-    steps: Option<Vec<i64>>,
-) -> bool {
-    let (Some(starts), Some(ends)) = (starts, ends) else { return false };
-    let axes = axes.unwrap_or_else(|| (0..starts.len() as i64).collect());
-    let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
-    let mut cuts = starts.into_iter().zip(ends).zip(axes.into_iter().zip(steps));
-    cuts.all(|((start, end), (axis, step))| match if axis < 0 { axis + 4 } else { axis } {
-        1 => {
-            let channels = x[1] as i64;
-            let at = |i: i64| if i < 0 { i.saturating_add(channels) } else { i }.clamp(0, channels);
-            step == 1 && at(start) % 4 == 0 && (at(end) % 4 == 0 || at(end) == channels)
-        }
-        2 | 3 => step > 0,
-        _ => false,
-    })
 }
 
 /// True where input `i` lies in the layout of the node: the data, same-shape operands and per-channel operands of rank 4.
@@ -142,10 +108,6 @@ pub fn shares_layout(op: &Op, i: usize, own: usize, input: Operand<'_>, out: &Te
     if input.constant.is_some() || input.ty.shape.len() != 4 {
         return false;
     }
-    let data = match op {
-        Op::Concat(_) => i < own,
-        Op::Binary(_) => false,
-        _ => i == 0,
-    };
+    let data = i == 0 && own > 0 && !matches!(op, Op::Binary(_));
     data || matches!(operand_form(&input.ty.shape, &out.shape), OperandForm::Same | OperandForm::PerChannel)
 }

@@ -1,44 +1,21 @@
 //! Chooses a layout for every tensor and inserts conversions where neighbours differ.
 //!
-//! The rules are in [`crate::ops::layout_rule`]. What is open after them (element-wise nodes, copies) is chosen so that the
-//! bytes that conversions move are fewest: local search over groups of nodes that must agree, from the best of two starts.
+//! The rules are in [`crate::ops::layout_rule`]. What is open after them (element-wise nodes, copies) is chosen so that
+//! conversions and copies move the fewest bytes: see [`super::layout_choice`].
 
 use super::PassOutcome;
+use super::layout_choice::{Copy, Label, Problem};
 use crate::error::Result;
 use crate::graph::{Graph, Node, ValueId};
 use crate::ops::{LayoutRule, Op, Operand, Relayout, layout_rule, shares_layout};
-use crate::tensor::Layout;
+use crate::tensor::{Layout, Shape};
 use std::collections::BTreeMap;
-
-/// What a conversion costs beside its bytes: a dispatch, in bytes that could be moved in its time.
-const DISPATCH: u64 = 1 << 16;
-/// Sweeps of the local search; it settles in two or three.
-const SWEEPS: usize = 8;
-
-/// How a value's layout is determined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Label {
-    Fixed(Layout),
-    /// Index of a free choice.
-    Choice(usize),
-}
 
 /// What a reader wants.
 #[derive(Debug, Clone, Copy)]
 struct Want {
     value: ValueId,
     label: Label,
-}
-
-/// The choices to make, and what they cost.
-struct Problem {
-    /// For each value, the layout it is made in; none for constants and values that do not exist any more.
-    made: Vec<Option<Label>>,
-    wants: Vec<Vec<Label>>,
-    bytes: Vec<u64>,
-    /// Copies that would be free of charge if both sides were row-major: (input, output).
-    reshapes: Vec<(ValueId, ValueId)>,
-    choices: usize,
 }
 
 /// Assigns layouts and inserts conversions.
@@ -121,10 +98,10 @@ fn groups(graph: &Graph, rules: &[LayoutRule]) -> Result<Vec<Label>> {
 fn wants(graph: &Graph, node: &Node, rule: LayoutRule, label: Label) -> Result<Vec<Want>> {
     let shared = shared_inputs(graph, node, rule)?;
     let mut wants = Vec::new();
-    for (&input, shared) in node.inputs.iter().zip(shared) {
+    for (i, (&input, shared)) in node.inputs.iter().zip(shared).enumerate() {
         let Some(value) = input.filter(|&v| graph.constant(v).is_none()) else { continue };
         match rule {
-            LayoutRule::Free => {}
+            LayoutRule::Free if reads_either(&node.op, i) => {}
             _ if shared => wants.push(Want { value, label }),
             _ => wants.push(Want { value, label: Label::Fixed(Layout::RowMajor) }),
         }
@@ -132,115 +109,99 @@ fn wants(graph: &Graph, node: &Node, rule: LayoutRule, label: Label) -> Result<V
     Ok(wants)
 }
 
+/// True for the data of an operator that reads either layout; indices are row-major.
+fn reads_either(op: &Op, input: usize) -> bool {
+    input == 0 || matches!(op, Op::Concat(_))
+}
+
 fn problem(graph: &Graph, rules: &[LayoutRule], groups: &[Label]) -> Result<Problem> {
-    let n = graph.values.len();
-    let mut p = Problem {
-        made: vec![None; n],
-        wants: vec![Vec::new(); n],
-        bytes: vec![0; n],
-        reshapes: Vec::new(),
-        choices: 0,
-    };
-    let set = |made: &mut Vec<Option<Label>>, v: ValueId, label| {
-        if let Some(slot) = made.get_mut(v.index()) {
-            *slot = Some(label);
-        }
-    };
+    let mut p = Problem::new(graph.values.len());
     for &input in &graph.inputs {
-        set(&mut p.made, input, Label::Fixed(Layout::RowMajor));
+        p.make(input, Label::Fixed(Layout::RowMajor));
     }
     for ((node, &rule), &label) in graph.nodes.iter().zip(rules).zip(groups) {
-        if let Label::Choice(c) = label {
-            p.choices = p.choices.max(c + 1);
-        }
         for &output in &node.outputs {
-            // C4 is defined for rank 4 alone.
-            let rank4 = graph.ty(output)?.shape.len() == 4;
-            set(&mut p.made, output, if rank4 { label } else { Label::Fixed(Layout::RowMajor) });
+            // C4 is defined for rank 4, and worth while for floats.
+            let ty = graph.ty(output)?;
+            let packs = ty.shape.len() == 4 && ty.dtype.is_float();
+            p.make(output, if packs { label } else { Label::Fixed(Layout::RowMajor) });
         }
         for want in wants(graph, node, rule, label)? {
-            if let Some(list) = p.wants.get_mut(want.value.index()) {
-                list.push(want.label);
-            }
+            p.want(want.value, want.label);
         }
-        if let (Op::Reshape(_), Some(Some(x)), Some(&y)) = (&node.op, node.inputs.first(), node.outputs.first()) {
-            p.reshapes.push((*x, y));
-        }
+        p.copies.extend(copies(graph, node)?);
     }
     for &output in &graph.outputs {
-        if let Some(list) = p.wants.get_mut(output.index()) {
-            list.push(Label::Fixed(Layout::RowMajor));
-        }
+        p.want(output, Label::Fixed(Layout::RowMajor));
     }
-    for (bytes, value) in p.bytes.iter_mut().zip(&graph.values) {
+    for (i, value) in graph.values.iter().enumerate() {
         if let Some(ty) = &value.ty {
-            *bytes = (ty.shape.elements() as u64).saturating_mul(ty.dtype.gpu_bytes() as u64);
+            p.set_bytes(ValueId(i as u32), (ty.shape.elements() as u64).saturating_mul(ty.dtype.gpu_bytes() as u64));
         }
     }
     Ok(p)
 }
 
-impl Problem {
-    fn layout(label: Label, choices: &[Layout]) -> Layout {
-        match label {
-            Label::Fixed(layout) => layout,
-            Label::Choice(c) => choices.get(c).copied().unwrap_or_default(),
+/// The copies of a node that could be saved where a part lies in the whole as it is.
+fn copies(graph: &Graph, node: &Node) -> Result<Vec<Copy>> {
+    let (Some(Some(x)), &[y]) = (node.inputs.first().copied(), &node.outputs[..]) else { return Ok(Vec::new()) };
+    match &node.op {
+        Op::Reshape(_) => Ok(vec![Copy { from: x, to: y, moved: y, saved_row_major: true, saved_c4: false }]),
+        Op::Concat(concat) => {
+            let whole = &graph.ty(y)?.shape;
+            let mut copies = Vec::new();
+            let mut first = 0;
+            for &part in node.inputs.iter().flatten() {
+                let axis = if concat.axis < 0 { concat.axis + whole.len() as i64 } else { concat.axis } as usize;
+                let size = graph.ty(part)?.shape.get(axis).copied().unwrap_or(0);
+                let [saved_row_major, saved_c4] = stretch(whole, axis, first, size);
+                copies.push(Copy { from: part, to: y, moved: part, saved_row_major, saved_c4 });
+                first += size;
+            }
+            Ok(copies)
         }
+        Op::Slice(_) => {
+            let mut copy = Copy { from: x, to: y, moved: y, saved_row_major: false, saved_c4: false };
+            if let Some((axis, first)) = stretch_of_slice(graph, node, x) {
+                let size = graph.ty(y)?.shape.get(axis).copied().unwrap_or(0);
+                [copy.saved_row_major, copy.saved_c4] = stretch(&graph.ty(x)?.shape, axis, first, size);
+            }
+            Ok(vec![copy])
+        }
+        _ => Ok(Vec::new()),
     }
+}
 
-    /// Bytes moved by conversions and by reshapes that are no aliases.
-    fn cost(&self, choices: &[Layout]) -> u64 {
-        let mut cost = 0u64;
-        for ((made, wants), bytes) in self.made.iter().zip(&self.wants).zip(&self.bytes) {
-            let Some(made) = made.map(|m| Self::layout(m, choices)) else { continue };
-            if wants.iter().any(|&w| Self::layout(w, choices) != made) {
-                // One more than a copy: where a reshape could convert as it copies, no conversion is wanted.
-                cost = cost.saturating_add(bytes.saturating_mul(2).saturating_add(DISPATCH + 1));
-            }
-        }
-        for (x, y) in &self.reshapes {
-            let row_major = |v: &ValueId| {
-                let made = self.made.get(v.index()).copied().flatten();
-                made.is_none_or(|m| Self::layout(m, choices) == Layout::RowMajor)
-            };
-            if !row_major(x) || !row_major(y) {
-                let bytes = self.bytes.get(y.index()).copied().unwrap_or(0);
-                cost = cost.saturating_add(bytes.saturating_mul(2).saturating_add(DISPATCH));
-            }
-        }
-        cost
-    }
+/// Axis and first row of a slice that cuts one axis without gaps.
+fn stretch_of_slice(graph: &Graph, node: &Node, x: ValueId) -> Option<(usize, usize)> {
+    let known = |i: usize| match node.inputs.get(i).copied().flatten() {
+        None => Some(None),
+        Some(v) => <[i64; 1]>::try_from(graph.constant(v)?.to_ints().ok()?).ok().map(|[one]| Some(one)),
+    };
+    let (start, axis, step) = (known(1)??, known(3)?.unwrap_or(0), known(4)?.unwrap_or(1));
+    let whole = &graph.ty(x).ok()?.shape;
+    let axis = usize::try_from(if axis < 0 { axis + whole.len() as i64 } else { axis }).ok()?;
+    let n = *whole.get(axis)? as i64;
+    let first = if start < 0 { start.saturating_add(n) } else { start }.clamp(0, n);
+    (step == 1).then_some((axis, first as usize))
+}
 
-    fn solve(&self) -> Vec<Layout> {
-        let search = |start: Layout| {
-            let mut choices = vec![start; self.choices];
-            let mut best = self.cost(&choices);
-            for _ in 0..SWEEPS {
-                let before = best;
-                for c in 0..choices.len() {
-                    let kept = choices[c];
-                    choices[c] = if kept == Layout::C4 { Layout::RowMajor } else { Layout::C4 };
-                    match self.cost(&choices) {
-                        cost if cost < best => best = cost,
-                        _ => choices[c] = kept,
-                    }
-                }
-                if best == before {
-                    break;
-                }
-            }
-            (best, choices)
-        };
-        let (packed, row_major) = (search(Layout::C4), search(Layout::RowMajor));
-        // A group that touches nothing packed costs the same either way, and is simplest row-major.
-        if packed.0 < row_major.0 { packed.1 } else { row_major.1 }
-    }
+/// Whether `size` rows from `first` on along `axis` are one stretch of memory that begins where a binding may begin, in
+/// row-major and in C4.
+fn stretch(whole: &Shape, axis: usize, first: usize, size: usize) -> [bool; 2] {
+    const ALIGNMENT: usize = 256 / 4;
+    let outermost = whole.iter().take(axis).all(|&d| d == 1);
+    let inner = whole.iter().skip(axis + 1).fold(1usize, |n, &d| n.saturating_mul(d));
+    let aligned = outermost && first.saturating_mul(inner).is_multiple_of(ALIGNMENT);
+    let end = first.saturating_add(size);
+    let blocks = first.is_multiple_of(4) && (end.is_multiple_of(4) || Some(&end) == whole.get(1));
+    [aligned, aligned && axis == 1 && whole.len() == 4 && blocks]
 }
 
 /// Writes the layouts down and puts a conversion in front of the first reader that wants the other one.
 fn apply(graph: &mut Graph, rules: &[LayoutRule], groups: &[Label], p: &Problem, choices: &[Layout]) -> Result<usize> {
-    for (value, made) in graph.values.iter_mut().zip(&p.made) {
-        value.layout = made.map_or(Layout::RowMajor, |m| Problem::layout(m, choices));
+    for (value, layout) in graph.values.iter_mut().zip(p.layouts(choices)) {
+        value.layout = layout;
     }
     let mut converted: BTreeMap<ValueId, ValueId> = BTreeMap::new();
     let mut nodes = Vec::with_capacity(graph.nodes.len());

@@ -6,6 +6,7 @@ mod affine;
 mod dead;
 mod epilogue;
 mod layout;
+mod layout_choice;
 mod movement;
 mod outputs;
 mod padding;
