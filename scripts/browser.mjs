@@ -49,7 +49,7 @@ export async function ensureBrowser(note) {
   note("apt-get update");
   await apt("update");
   note("apt-get install chromium chromium-driver");
-  await apt("install", "--no-install-recommends", "chromium", "chromium-driver");
+  await apt("install", "--no-install-recommends", "chromium", "chromium-driver", "fonts-liberation");
   return `installed ${await chromiumVersion()}`;
 }
 

@@ -1,13 +1,21 @@
-// A file server for the browser tests: GET only, this repository and `shared/` beside it, on the loopback interface.
+// A plain file server for the browser tests: GET only, this repository and `shared/` beside it, on the loopback interface.
 
 import { createReadStream, existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
-import { join, normalize, sep } from "node:path";
+import { extname, join, normalize, sep } from "node:path";
 import { root } from "./steps.mjs";
 
 /** The usual port. It is compiled into the tests, so it changes only when another program holds it. */
 const PORT = 48_127;
+
+/** What a browser insists on; everything else is bytes. */
+const TYPES = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".json": "application/json",
+  ".wasm": "application/wasm",
+};
 
 const shared = join(root, "..", "shared");
 
@@ -27,7 +35,10 @@ async function answer(request, response) {
     response.writeHead(404).end();
     return;
   }
-  response.writeHead(200, { "Content-Type": "application/octet-stream", "Content-Length": found.size });
+  response.writeHead(200, {
+    "Content-Type": TYPES[extname(file)] ?? "application/octet-stream",
+    "Content-Length": found.size,
+  });
   createReadStream(file).pipe(response);
 }
 

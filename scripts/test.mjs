@@ -106,10 +106,10 @@ const STAGES = [
       run("cargo", ["test", "--locked", "--no-fail-fast"], { env: nativeGpuEnv(), onLine: testProgress(note) }),
   },
   { name: "wasm tests", count: countRust, work: browserTests },
-  { name: "wasm build", for: ["typescript", "page tests"], group: true, work: buildWasm },
+  { name: "wasm build", for: ["typescript"], group: true, work: buildWasm },
   { name: "typescript", work: () => node(bin("typescript/bin/tsc"), "--project", ".") },
-  { name: "package", group: true, work: build },
-  { name: "documented", for: ["package"], work: checkDocumented },
+  { name: "package", for: ["documented", "page tests"], group: true, work: build },
+  { name: "documented", work: checkDocumented },
   { name: "page tests", count: countPlaywright, work: pageTests },
 ];
 
