@@ -32,6 +32,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// The number of stages.
+    pub const COUNT: usize = 4;
+
     /// The word used in JavaScript.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
 //! The GPU device: found, described, watched. `wgpu::Device` and `wgpu::Queue` are reached only through [`Gpu`].
 
+use super::ForeignDevice;
 use super::clock::Clock;
 use super::ledger::Ledger;
 use super::signal::{Sender, Signal, lock, signal};
@@ -79,11 +80,12 @@ pub(super) struct Gpu {
     owned: bool,
 }
 
-/// Label of a device request. The web layer recognises its own request by it when it shares a foreign device.
-pub const DEVICE_LABEL: &str = "frameway";
-
 impl Gpu {
-    pub(super) async fn request(power: Option<PowerPreference>, clock: Clock, owned: bool) -> Result<Self> {
+    pub(super) async fn request(
+        power: Option<PowerPreference>,
+        clock: Clock,
+        foreign: Option<&dyn ForeignDevice>,
+    ) -> Result<Self> {
         let mut instance = wgpu::InstanceDescriptor::new_without_display_handle();
         instance.backends = wgpu::Backends::VULKAN | wgpu::Backends::BROWSER_WEBGPU;
         let options = wgpu::RequestAdapterOptions {
@@ -96,16 +98,21 @@ impl Gpu {
         };
         let adapter = wgpu::Instance::new(instance).request_adapter(&options).await.map_err(|e| no_webgpu(&e))?;
         let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16;
-        let (device, queue) = adapter
-            .request_device(&wgpu::DeviceDescriptor {
-                label: Some(DEVICE_LABEL),
-                required_features: adapter.features() & wanted,
-                required_limits: adapter.limits(),
-                ..Default::default()
-            })
-            .await
-            .map_err(|e| no_webgpu(&e))?;
-        let health = watch(&device);
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("frameway"),
+            required_features: adapter.features() & wanted,
+            required_limits: adapter.limits(),
+            ..Default::default()
+        };
+        foreign.map_or(Ok(()), ForeignDevice::begin)?;
+        // The adapter is asked as the future is made, not when it is first polled.
+        let answer = adapter.request_device(&descriptor);
+        if let Some(foreign) = foreign {
+            foreign.end();
+        }
+        let (device, queue) = answer.await.map_err(|e| no_webgpu(&e))?;
+        let owned = foreign.is_none();
+        let health = watch(&device, owned);
         let (info, limits, features) = (adapter.get_info(), device.limits(), device.features());
         Ok(Self { device, queue, ledger: Ledger::new(&info.name), clock, limits, features, info, health, owned })
     }
@@ -198,15 +205,18 @@ impl Gpu {
     }
 }
 
-fn watch(device: &wgpu::Device) -> Arc<Mutex<Health>> {
+/// Listens to a device. The uncaptured errors of a foreign one are the caller's own affair.
+fn watch(device: &wgpu::Device, owned: bool) -> Arc<Mutex<Health>> {
     let health = Arc::new(Mutex::new(Health::default()));
-    let seen = Arc::clone(&health);
-    device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-        let mut health = lock(&seen);
-        if health.errors.len() < KEPT_ERRORS {
-            health.errors.push(error.to_string());
-        }
-    }));
+    if owned {
+        let seen = Arc::clone(&health);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            let mut health = lock(&seen);
+            if health.errors.len() < KEPT_ERRORS {
+                health.errors.push(error.to_string());
+            }
+        }));
+    }
     let seen = Arc::clone(&health);
     device.set_device_lost_callback(move |reason, message| {
         let reason = match reason {

@@ -21,7 +21,7 @@ mod signal;
 mod timestamps;
 
 pub use clock::Clock;
-pub use device::{AdapterInfo, DEVICE_LABEL, Lost, NO_WEBGPU_ADVICE, PowerPreference};
+pub use device::{AdapterInfo, Lost, NO_WEBGPU_ADVICE, PowerPreference};
 pub use feed::{BufferTarget, Feed, FramePass, FrameSlot, FrameSource, Pixels, TensorSource, TextureTarget};
 pub use ledger::Ledger;
 pub use load::{LoadTimes, Progress};
@@ -37,20 +37,29 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 /// What a runtime is made with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub struct RuntimeOptions {
     /// Which adapter to prefer.
     pub power_preference: Option<PowerPreference>,
     /// The host's clock.
     pub clock: Clock,
-    /// True where the device belongs to the caller and outlives the runtime.
-    pub foreign_device: bool,
+    /// A device of the caller's, used in place of a new one; it outlives the runtime.
+    pub foreign: Option<Rc<dyn ForeignDevice>>,
 }
 
 impl Default for RuntimeOptions {
     fn default() -> Self {
-        Self { power_preference: None, clock: clock::system, foreign_device: false }
+        Self { power_preference: None, clock: clock::system, foreign: None }
     }
+}
+
+/// A device of the caller's. wgpu opens devices only by asking an adapter, so the host makes the adapter's next answer be
+/// this one.
+pub trait ForeignDevice {
+    /// From now on the adapter answers with this device. [`Self::end`] follows before anything else can run.
+    fn begin(&self) -> Result<()>;
+    /// The adapter answers as ever again.
+    fn end(&self);
 }
 
 /// What an engine is loaded with.
@@ -80,7 +89,7 @@ struct Inner {
 impl Runtime {
     /// Finds an adapter and opens a device with all it offers; `no-webgpu` where there is none.
     pub async fn create(options: RuntimeOptions) -> Result<Self> {
-        let gpu = Gpu::request(options.power_preference, options.clock, !options.foreign_device).await?;
+        let gpu = Gpu::request(options.power_preference, options.clock, options.foreign.as_deref()).await?;
         let adapter = gpu.describe();
         gpu.ledger.open_account(&adapter.key());
         let inner = Inner {
@@ -240,6 +249,13 @@ impl LoadedEngine {
     pub async fn run_leased(&self, feeds: &[(&str, Feed<'_>)]) -> Result<Lease> {
         let request = self.own_pool().await?.acquire().await?;
         request.run(feeds).await
+    }
+
+    /// Starts a run at once where the engine's own request is free; none where the caller must wait, as in
+    /// [`Self::run_leased`]. A frame that lives only as long as the calling task is read in time.
+    pub fn start(&self, feeds: &[(&str, Feed<'_>)]) -> Option<Result<impl Future<Output = Result<Lease>> + use<>>> {
+        let request = self.own.pool.borrow().as_ref()?.try_acquire()?;
+        Some(request.start(feeds))
     }
 
     async fn own_pool(&self) -> Result<RequestPool> {

@@ -111,7 +111,17 @@ impl RequestPool {
         self.acquire_unless(&Cancel::default()).await
     }
 
-    /// The same; `cancel` ends the wait.
+    /// A request, if one is free and nobody waits.
+    pub fn try_acquire(&self) -> Option<Request> {
+        let pool = &self.inner;
+        if pool.closed.get() || !pool.waiting.borrow().is_empty() {
+            return None;
+        }
+        let member = pool.idle.borrow_mut().pop_front()?;
+        Some(Request::of(pool, member))
+    }
+
+    /// As [`Self::acquire`]; `cancel` ends the wait.
     pub fn acquire_unless(&self, cancel: &Cancel) -> impl Future<Output = Result<Request>> + use<> {
         let pool = Rc::clone(&self.inner);
         let cancel = cancel.clone();
@@ -122,9 +132,8 @@ impl RequestPool {
             if cancel.canceled.get() {
                 return Err(canceled());
             }
-            let free = if pool.waiting.borrow().is_empty() { pool.idle.borrow_mut().pop_front() } else { None };
-            if let Some(member) = free {
-                return Ok(Request::of(&pool, member));
+            if let Some(request) = (RequestPool { inner: Rc::clone(&pool) }).try_acquire() {
+                return Ok(request);
             }
             let ticket = Ticket { waiter: Rc::default(), pool: Rc::clone(&pool) };
             let _entry = pool.loaded.gpu.ledger.open(Object::Waiter, 0);
@@ -364,6 +373,11 @@ impl Lease {
     pub fn detach(&self) -> Result<Vec<Option<Tensor>>> {
         let staged = &self.handle.pool.loaded.staged;
         staged.iter().enumerate().map(|(i, s)| s.map(|_| self.read(i)).transpose()).collect()
+    }
+
+    /// True where output `output` is not read back.
+    pub fn is_on_gpu(&self, output: usize) -> bool {
+        self.handle.pool.loaded.staged.get(output).is_some_and(Option::is_none)
     }
 
     /// The browser's own buffer that holds output `output`, its offset and its bytes. Valid until the next run.

@@ -1,4 +1,18 @@
 //! The JavaScript face of the crate: the only place that knows wasm-bindgen.
+//!
+//! The exports are made for the thin TypeScript of the package: options and reports cross as JSON, tensors as typed
+//! arrays, frames as the browser's own objects, errors as `{ kind, message, where?, hint? }`.
+
+mod engine;
+mod error;
+mod frames;
+mod js;
+mod runtime;
+mod tensors;
+mod webgpu;
+
+pub use engine::{CancelHandle, EngineHandle, LeaseHandle, LoadedHandle, PoolHandle, RequestHandle};
+pub use runtime::{RuntimeHandle, compile};
 
 use wasm_bindgen::prelude::wasm_bindgen;
 

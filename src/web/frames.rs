@@ -1,0 +1,155 @@
+//! Frames as the browser has them: `<video>`, VideoFrame, ImageBitmap, canvases, ImageData, `<img>`.
+
+use super::error::bad_source;
+use super::js::{class, field, number, object};
+use super::webgpu::{Device, Pipeline, Queue, raw};
+use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::ledger::Place;
+use crate::runtime::{FramePass, FrameSlot, FrameSource, TextureTarget};
+use js_sys::Array;
+use wasm_bindgen::JsValue;
+
+/// `HTMLMediaElement.HAVE_CURRENT_DATA`.
+const HAVE_CURRENT_DATA: f64 = 2.0;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Video,
+    VideoFrame,
+    Bitmap,
+    Canvas,
+    ImageData,
+    Image,
+}
+
+/// A picture that JavaScript handed in.
+#[derive(Debug, Clone)]
+pub(super) struct WebFrame {
+    kind: Kind,
+    source: JsValue,
+    in_place: bool,
+}
+
+impl WebFrame {
+    /// None where the value is no picture. `in_place` allows reading it without a copy.
+    pub(super) fn of(source: &JsValue, in_place: bool) -> Option<Self> {
+        let kind = match class(source).as_str() {
+            "HTMLVideoElement" => Kind::Video,
+            "VideoFrame" => Kind::VideoFrame,
+            "ImageBitmap" => Kind::Bitmap,
+            "HTMLCanvasElement" | "OffscreenCanvas" => Kind::Canvas,
+            "ImageData" => Kind::ImageData,
+            "HTMLImageElement" => Kind::Image,
+            _ => return None,
+        };
+        Some(Self { kind, source: source.clone(), in_place })
+    }
+
+    fn side(&self, name: &str) -> u32 {
+        number(&self.source, name).map_or(0, |n| n as u32)
+    }
+}
+
+impl FrameSource for WebFrame {
+    fn size(&self) -> Result<(u32, u32)> {
+        let (width, height) = match self.kind {
+            Kind::Video => ("videoWidth", "videoHeight"),
+            Kind::VideoFrame => ("displayWidth", "displayHeight"),
+            Kind::Image => ("naturalWidth", "naturalHeight"),
+            Kind::Bitmap | Kind::Canvas | Kind::ImageData => ("width", "height"),
+        };
+        let size = (self.side(width), self.side(height));
+        let not_ready = |message: &str, hint: &str| Err(Error::new(ErrorKind::BadSource, message).hint(hint));
+        match self.kind {
+            Kind::Video if number(&self.source, "readyState").is_none_or(|s| s < HAVE_CURRENT_DATA) => {
+                not_ready("the video has no frame yet", "wait for its loadeddata event, or for play() to resolve")
+            }
+            Kind::Image if !field(&self.source, "complete").is_truthy() => {
+                not_ready("the image is not loaded yet", "await its decode()")
+            }
+            _ if size.0 > 0 && size.1 > 0 => Ok(size),
+            Kind::VideoFrame | Kind::Bitmap => {
+                not_ready("the frame was closed", "call close() after the run that reads it")
+            }
+            _ => not_ready("the picture has no pixels", "give it a width and a height, or wait until it has loaded"),
+        }
+    }
+
+    fn place(&self) -> Place {
+        match self.kind {
+            Kind::Video if class(&field(&self.source, "srcObject")) == "MediaStream" => Place::Camera,
+            Kind::Video | Kind::VideoFrame => Place::Video,
+            Kind::Canvas => Place::Canvas,
+            Kind::Bitmap | Kind::ImageData | Kind::Image => Place::Javascript,
+        }
+    }
+
+    fn copy(&self, to: &TextureTarget<'_>) -> Result<()> {
+        let Some((queue, texture)) = to.raw() else { return Err(no_handle()) };
+        let texture: &JsValue = texture.as_ref();
+        let (width, height) = to.size();
+        raw::<Queue>(queue)
+            .copy_external_image(
+                &object(&[("source", self.source.clone())]),
+                &object(&[("texture", texture.clone())]),
+                &Array::of2(&width.into(), &height.into()),
+            )
+            .map_err(|e| bad_source(&e))
+    }
+
+    fn run_in_place(&self, pass: &FramePass<'_>) -> Result<bool> {
+        if !self.in_place || !matches!(self.kind, Kind::Video | Kind::VideoFrame) {
+            return Ok(false);
+        }
+        let device: &Device = raw(pass.raw_device().ok_or_else(no_handle)?);
+        // What cannot be imported is copied: the copy then says what is wrong.
+        let Ok(texture) = device.import_external_texture(&object(&[("source", self.source.clone())])) else {
+            return Ok(false);
+        };
+        let kept = pass.cache().borrow().as_ref().and_then(|kept| kept.downcast_ref::<Pipeline>()).cloned();
+        let pipeline = kept.unwrap_or_else(|| {
+            let pipeline = device.pipeline(pass.wgsl());
+            *pass.cache().borrow_mut() = Some(Box::new(pipeline.clone()));
+            pipeline
+        });
+        let entries = Array::new();
+        for slot in pass.slots() {
+            let (slot, resource) = match slot {
+                FrameSlot::Frame { slot } => (*slot, texture.clone()),
+                FrameSlot::Buffer { slot, buffer, offset, bytes } => {
+                    let buffer: &JsValue = buffer.as_webgpu().ok_or_else(no_handle)?.as_ref();
+                    let range = [
+                        ("buffer", buffer.clone()),
+                        ("offset", (*offset as f64).into()),
+                        ("size", (*bytes as f64).into()),
+                    ];
+                    (*slot, object(&range))
+                }
+            };
+            entries.push(&object(&[("binding", slot.into()), ("resource", resource)]));
+        }
+        // An external texture lives as long as the task it was imported in, and its bind group with it.
+        let group = device
+            .create_bind_group(&object(&[("layout", pipeline.bind_group_layout(0)), ("entries", entries.into())]));
+        pass.count_bind_group();
+        let encoder = device.create_command_encoder();
+        let compute = encoder.begin_compute_pass();
+        compute.set_pipeline(&pipeline);
+        compute.set_bind_group(0, &group);
+        let [x, y, z] = pass.groups();
+        compute.dispatch(x, y, z);
+        compute.end();
+        device.queue().submit(&Array::of1(&encoder.finish()));
+        Ok(true)
+    }
+}
+
+pub(super) fn no_handle() -> Error {
+    Error::new(ErrorKind::NoWebgpu, "the device is not the browser's own")
+}
+
+impl WebFrame {
+    /// Names of what is taken, for an error.
+    pub(super) const TAKEN: &str =
+        "a typed array, a tensor, a <video>, VideoFrame, ImageBitmap, canvas, ImageData or <img>";
+}
