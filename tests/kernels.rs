@@ -21,9 +21,12 @@ const SHAPES: [&[usize]; 5] = [&[1, 5, 3, 7], &[2, 8, 4, 4], &[1, 3, 1, 1], &[1,
 fn unary_operators() -> Vec<Unary> {
     vec![
         Unary::Abs,
+        Unary::Asinh,
+        Unary::Atan,
         Unary::Ceil,
         Unary::Clip { lo: -0.5, hi: 1.0 },
         Unary::Cos,
+        Unary::Cosh,
         Unary::Elu { alpha: 0.7 },
         Unary::Erf,
         Unary::Exp,
@@ -41,6 +44,7 @@ fn unary_operators() -> Vec<Unary> {
         Unary::Sign,
         Unary::Silu,
         Unary::Sin,
+        Unary::Sinh,
         Unary::Softplus,
         Unary::Softsign,
         Unary::Tanh,
@@ -63,6 +67,21 @@ fn unary() {
             vec![x.unary(Unary::Exp).unary(op)]
         });
     }
+    // Kept off the poles and the steep ends, where rounding of the operand decides.
+    for op in [Unary::Acos, Unary::Asin, Unary::Atanh, Unary::Tan] {
+        table.case(&gpu, format!("{op:?}"), 1e-4, |b| {
+            let x = b.input("x", DType::F32, SHAPES[0]).unary(Unary::Sin);
+            vec![x.binary(Binary::Mul, b.scalar(0.9)).unary(op)]
+        });
+    }
+    table.case(&gpu, "Acosh", 1e-4, |b| {
+        vec![
+            b.input("x", DType::F32, SHAPES[0])
+                .unary(Unary::Exp)
+                .binary(Binary::Add, b.scalar(1.0))
+                .unary(Unary::Acosh),
+        ]
+    });
     table.case(&gpu, "Not", EXACT, |b| vec![b.input("x", DType::Bool, [7]).unary(Unary::Not)]);
     table.finish();
 }

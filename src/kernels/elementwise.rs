@@ -176,11 +176,18 @@ pub fn variants() -> Vec<Sample> {
     let mut out = Vec::new();
     let unary = [
         Unary::Abs,
+        Unary::Acos,
+        Unary::Acosh,
+        Unary::Asin,
+        Unary::Asinh,
+        Unary::Atan,
+        Unary::Atanh,
         Unary::Ceil,
         Unary::Clip { lo: 0.0, hi: 6.0 },
         Unary::Clip { lo: f32::MIN, hi: 6.0 },
         Unary::Clip { lo: -1.0, hi: f32::INFINITY },
         Unary::Cos,
+        Unary::Cosh,
         Unary::Elu { alpha: 1.0 },
         Unary::Erf,
         Unary::Exp,
@@ -200,9 +207,11 @@ pub fn variants() -> Vec<Sample> {
         Unary::Sign,
         Unary::Silu,
         Unary::Sin,
+        Unary::Sinh,
         Unary::Softplus,
         Unary::Softsign,
         Unary::Sqrt,
+        Unary::Tan,
         Unary::Tanh,
     ];
     for layout in [RowMajor, C4] {

@@ -98,6 +98,12 @@ impl Steps {
         }
         Ok(match op {
             Unary::Abs => format!("abs({v})"),
+            Unary::Acos => format!("acos({v})"),
+            Unary::Acosh => format!("acosh({v})"),
+            Unary::Asin => format!("asin({v})"),
+            Unary::Asinh => format!("asinh({v})"),
+            Unary::Atan => format!("atan({v})"),
+            Unary::Atanh => format!("atanh({v})"),
             Unary::Ceil => format!("ceil({v})"),
             Unary::Clip { lo, hi } => match (lo > f32::MIN, hi < f32::MAX) {
                 (true, true) => format!("min(max({v}, {}), {})", lit(lo), lit(hi)),
@@ -106,6 +112,7 @@ impl Steps {
                 (false, false) => v.to_owned(),
             },
             Unary::Cos => self.call("sin_", &[&format!("{v} + 1.5707964")]),
+            Unary::Cosh => format!("cosh({v})"),
             Unary::Elu { alpha } => {
                 format!(
                     "select({} * (exp(min({v}, {})) - {}), {v}, {v} > {})",
@@ -148,9 +155,14 @@ impl Steps {
             Unary::Sign => format!("sign({v})"),
             Unary::Silu => format!("{v} * {}", self.call("sigmoid_", &[v])),
             Unary::Sin => self.call("sin_", &[v]),
+            Unary::Sinh => format!("sinh({v})"),
             Unary::Softplus => self.call("softplus_", &[v]),
             Unary::Softsign => format!("{v} / ({} + abs({v}))", lit(1.0)),
             Unary::Sqrt => format!("sqrt({v})"),
+            Unary::Tan => {
+                let (sin, cos) = (self.call("sin_", &[v]), self.call("sin_", &[&format!("{v} + 1.5707964")]));
+                format!("{sin} / {cos}")
+            }
             Unary::Tanh => self.call("tanh_", &[v]),
         })
     }

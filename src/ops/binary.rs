@@ -1,12 +1,12 @@
 //! Element-wise operators of two operands, with numpy broadcasting.
 
 use super::args::{at_most, dtype_error, infer_one, invalid, number, output, required, same_dtype, shape_error};
-use super::elements::{from_f64, from_i64, to_i64};
+use super::elements::{from_i64, to_i64};
 use super::remap::broadcast;
 use super::scalar::{self, max, min};
 use super::{Operand, Operator};
 use crate::error::Result;
-use crate::tensor::{DType, Tensor, TensorType};
+use crate::tensor::{DType, Data, Tensor, TensorType};
 
 /// Two operands, numpy broadcasting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +176,7 @@ impl Operator for Binary {
         let (a, b) = (broadcast(a, &ty.shape)?, broadcast(b, &ty.shape)?);
         let data = if a.dtype().is_float() || b.dtype().is_float() {
             let pairs = a.to_f64().into_iter().zip(b.to_f64());
-            from_f64(ty.dtype, pairs.map(|(a, b)| self.apply(a, b)).collect())
+            Data::from_f64(ty.dtype, pairs.map(|(a, b)| self.apply(a, b)).collect())
         } else {
             let pairs = to_i64(&a).into_iter().zip(to_i64(&b));
             from_i64(ty.dtype, pairs.map(|(a, b)| self.apply_int(a, b)).collect())

@@ -1,11 +1,11 @@
 //! Convolution and its transpose: <https://onnx.ai/onnx/operators/onnx__Conv.html>.
 
 use super::args::{at_most, float, infer_one, invalid, optional, output, required, same_dtype, shape_error};
-use super::elements::{filled, from_f64, reserve};
+use super::elements::{filled, reserve};
 use super::window::{AutoPad, Rounding, Window, WindowAxis, three};
 use super::{Operand, Operator};
 use crate::error::Result;
-use crate::tensor::{Tensor, TensorType};
+use crate::tensor::{Data, Tensor, TensorType};
 
 /// Inputs: x [N, C, spatial…], w [M, C/groups, kernel…], optional bias [M].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -136,7 +136,7 @@ impl Operator for Conv {
                 y.extend_from_slice(&sum);
             }
         }
-        Ok(vec![Tensor::new(ty.shape, from_f64(ty.dtype, y))?])
+        Ok(vec![Tensor::new(ty.shape, Data::from_f64(ty.dtype, y))?])
     }
 }
 
@@ -242,7 +242,7 @@ impl Operator for ConvTranspose {
                 y.extend_from_slice(&sum);
             }
         }
-        Ok(vec![Tensor::new(ty.shape, from_f64(ty.dtype, y))?])
+        Ok(vec![Tensor::new(ty.shape, Data::from_f64(ty.dtype, y))?])
     }
 }
 

@@ -33,20 +33,6 @@ pub(super) fn to_i64(data: &Data) -> Vec<i64> {
     }
 }
 
-/// Rounds to a float type; for integer types truncates and saturates; for bool, whether it is not zero.
-pub(super) fn from_f64(dtype: DType, v: Vec<f64>) -> Data {
-    match dtype {
-        DType::F32 => Data::F32(v.into_iter().map(|x| x as f32).collect()),
-        DType::F16 => Data::F16(v.into_iter().map(f16::from_f64).collect()),
-        DType::I32 => Data::I32(v.into_iter().map(|x| x as i32).collect()),
-        DType::U32 => Data::U32(v.into_iter().map(|x| x as u32).collect()),
-        DType::I64 => Data::I64(v.into_iter().map(|x| x as i64).collect()),
-        DType::U8 => Data::U8(v.into_iter().map(|x| x as u8).collect()),
-        DType::I8 => Data::I8(v.into_iter().map(|x| x as i8).collect()),
-        DType::Bool => Data::Bool(v.into_iter().map(|x| u8::from(x != 0.0)).collect()),
-    }
-}
-
 /// Wraps to an integer type, as two's complement does; rounds to a float type.
 pub(super) fn from_i64(dtype: DType, v: Vec<i64>) -> Data {
     match dtype {

@@ -1,10 +1,9 @@
 //! Element-wise steps that a kernel applies to each result before it is stored.
 
 use super::args::{infer_one, shape_error};
-use super::elements::from_f64;
 use super::{Binary, Operator, Unary};
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{Shape, Tensor};
+use crate::tensor::{Data, Shape, Tensor};
 
 /// One step, applied to the running value `v`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,7 +67,7 @@ impl Step {
         match *self {
             Self::Unary(f) => one(f.eval(&[Some(&v)])?),
             Self::Scalar { op, value, swapped } => {
-                let scalar = Tensor::new(Shape::default(), from_f64(v.dtype(), vec![f64::from(value)]))?;
+                let scalar = Tensor::new(Shape::default(), Data::from_f64(v.dtype(), vec![f64::from(value)]))?;
                 binary(op, &scalar, swapped)
             }
             Self::Tensor { op, input, swapped } => {

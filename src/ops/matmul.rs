@@ -3,7 +3,7 @@
 use super::args::{
     at_most, dtype_error, float, infer_one, number, optional, output, required, same_dtype, shape_error,
 };
-use super::elements::{filled, from_f64, from_i64, reserve, to_i64};
+use super::elements::{filled, from_i64, reserve, to_i64};
 use super::remap::{broadcast, broadcast_maps};
 use super::{Operand, Operator};
 use crate::error::Result;
@@ -101,7 +101,7 @@ impl Operator for Gemm {
             let c = broadcast(c, &ty.shape)?.to_f64();
             y.iter_mut().zip(c).for_each(|(v, c)| *v += f64::from(self.beta) * c);
         }
-        Ok(vec![Tensor::new(ty.shape, from_f64(ty.dtype, y))?])
+        Ok(vec![Tensor::new(ty.shape, Data::from_f64(ty.dtype, y))?])
     }
 }
 
@@ -180,7 +180,7 @@ impl Operator for MatMul {
         let (a, b) = (required(inputs, 0, "A")?, required(inputs, 1, "B")?);
         let stacks = Stacks::new(a.shape(), b.shape())?;
         let data = if ty.dtype.is_float() {
-            from_f64(ty.dtype, stacks.multiply(&a.data().to_f64(), &b.data().to_f64(), |s, a, b| s + a * b)?)
+            Data::from_f64(ty.dtype, stacks.multiply(&a.data().to_f64(), &b.data().to_f64(), |s, a, b| s + a * b)?)
         } else {
             let add = |s: i64, a: i64, b: i64| s.wrapping_add(a.wrapping_mul(b));
             from_i64(ty.dtype, stacks.multiply(&to_i64(a.data()), &to_i64(b.data()), add)?)

@@ -1,10 +1,9 @@
 //! Normalisations.
 
 use super::args::{at_most, axis, float, infer_one, output, required, shape_error};
-use super::elements::from_f64;
 use super::{Operand, Operator};
 use crate::error::Result;
-use crate::tensor::{Tensor, TensorType};
+use crate::tensor::{Data, Tensor, TensorType};
 
 /// Inputs: x [N, C, …], scale, bias, mean, variance, each [C]. Inference form.
 /// <https://onnx.ai/onnx/operators/onnx__BatchNormalization.html>
@@ -72,7 +71,7 @@ impl Operator for BatchNorm {
                 channel.iter_mut().for_each(|v| *v = (*v - mean[c]) * factor + bias[c]);
             }
         }
-        Ok(vec![Tensor::new(ty.shape, from_f64(ty.dtype, x))?])
+        Ok(vec![Tensor::new(ty.shape, Data::from_f64(ty.dtype, x))?])
     }
 }
 
@@ -121,6 +120,6 @@ impl Operator for Softmax {
                 }
             }
         }
-        Ok(vec![Tensor::new(ty.shape, from_f64(ty.dtype, x))?])
+        Ok(vec![Tensor::new(ty.shape, Data::from_f64(ty.dtype, x))?])
     }
 }

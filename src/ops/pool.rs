@@ -1,11 +1,11 @@
 //! Pooling over a window: <https://onnx.ai/onnx/operators/onnx__AveragePool.html>.
 
 use super::args::{at_most, float, infer_one, number, output, required, shape_error};
-use super::elements::{from_f64, range, reserve};
+use super::elements::{range, reserve};
 use super::window::{Rounding, Window, WindowAxis, three};
 use super::{Operand, Operator};
 use crate::error::Result;
-use crate::tensor::{Tensor, TensorType};
+use crate::tensor::{Data, Tensor, TensorType};
 
 /// What is taken of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Operator for Pool {
                 });
             }
         }
-        Ok(vec![Tensor::new(ty.shape, from_f64(ty.dtype, y))?])
+        Ok(vec![Tensor::new(ty.shape, Data::from_f64(ty.dtype, y))?])
     }
 }
 

@@ -1,11 +1,11 @@
 //! Reductions along axes.
 
 use super::args::{at_most, distinct_axes, infer_one, number, optional, optional_ints, output, required};
-use super::elements::{from_f64, from_i64, range, to_i64};
+use super::elements::{from_i64, range, to_i64};
 use super::remap::{identity, remap};
 use super::{Operand, Operator, scalar};
 use crate::error::Result;
-use crate::tensor::{DType, Tensor, TensorType};
+use crate::tensor::{DType, Data, Tensor, TensorType};
 
 /// How elements are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Operator for Reduce {
             let v = data.to_f64();
             let (low, high) = range(ty.dtype);
             let part = |i: usize| &v[i * count..][..count];
-            from_f64(ty.dtype, (0..results).map(|i| self.kind.join(part(i), low, high)).collect())
+            Data::from_f64(ty.dtype, (0..results).map(|i| self.kind.join(part(i), low, high)).collect())
         } else {
             let v = to_i64(&data);
             let part = |i: usize| &v[i * count..][..count];

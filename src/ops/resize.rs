@@ -4,11 +4,11 @@ use super::args::{
     at_most, distinct_axes, infer_one, invalid, known, known_operands, number, optional, optional_ints, output,
     required, shape_error, size,
 };
-use super::elements::{filled, from_f64};
+use super::elements::filled;
 use super::remap::{AxisMap, identity, remap};
 use super::{Operand, Operator};
 use crate::error::Result;
-use crate::tensor::{Shape, Tensor, TensorType};
+use crate::tensor::{Data, Shape, Tensor, TensorType};
 
 /// Interpolation.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -229,7 +229,7 @@ impl Operator for Resize {
             let taps: Vec<_> = (0..axis.output).map(|i| taps(axis, i)).collect();
             data = resample(&data, &mut shape, at, &taps)?;
         }
-        Ok(vec![Tensor::new(ty.shape, from_f64(ty.dtype, data))?])
+        Ok(vec![Tensor::new(ty.shape, Data::from_f64(ty.dtype, data))?])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Element-wise operators of three operands.
 
 use super::args::{at_most, dtype_error, infer_one, number, optional, output, required, same_dtype, shape_error};
-use super::elements::{from_f64, from_i64, range, to_i64};
+use super::elements::{from_i64, range, to_i64};
 use super::remap::broadcast;
 use super::scalar::clamp;
 use super::{Operand, Operator};
@@ -41,7 +41,7 @@ impl Operator for Clip {
             let bound = |i| optional(inputs, i).and_then(|t| t.data().to_f64().first().copied());
             let (lowest, highest) = range(ty.dtype);
             let (lo, hi) = (bound(1).unwrap_or(lowest), bound(2).unwrap_or(highest));
-            from_f64(ty.dtype, x.data().to_f64().into_iter().map(|v| clamp(v, lo, hi)).collect())
+            Data::from_f64(ty.dtype, x.data().to_f64().into_iter().map(|v| clamp(v, lo, hi)).collect())
         } else {
             let bound = |i| optional(inputs, i).and_then(|t| to_i64(t.data()).first().copied());
             let (lo, hi) = (bound(1).unwrap_or(i64::MIN), bound(2).unwrap_or(i64::MAX));

@@ -1,11 +1,11 @@
 //! Operators that are done with at compile time: shapes, constants, casts.
 
 use super::args::{at_most, infer_one, ints, invalid, output, required, size};
-use super::elements::{from_f64, from_i64, to_i64};
+use super::elements::{from_i64, to_i64};
 use super::remap::broadcast;
 use super::{Operand, Operator};
 use crate::error::Result;
-use crate::tensor::{DType, Shape, Tensor, TensorType};
+use crate::tensor::{DType, Data, Shape, Tensor, TensorType};
 
 /// To another element type: floats to integers truncate and saturate, integers wrap, bool is 0 or 1.
 /// <https://onnx.ai/onnx/operators/onnx__Cast.html>
@@ -49,7 +49,8 @@ impl Operator for Cast {
     fn eval(&self, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>> {
         let ty = infer_one(self, inputs)?;
         let x = required(inputs, 0, "input")?.data();
-        let data = if x.dtype().is_float() { from_f64(self.to, x.to_f64()) } else { from_i64(self.to, to_i64(x)) };
+        let data =
+            if x.dtype().is_float() { Data::from_f64(self.to, x.to_f64()) } else { from_i64(self.to, to_i64(x)) };
         Ok(vec![Tensor::new(ty.shape, data)?])
     }
 }

@@ -1,17 +1,23 @@
 //! Element-wise operators of one operand.
 
 use super::args::{at_most, dtype_error, float, infer_one, number, output, required};
-use super::elements::{from_f64, from_i64, to_i64};
+use super::elements::{from_i64, to_i64};
 use super::scalar::{self, clamp};
 use super::{Operand, Operator};
 use crate::error::Result;
-use crate::tensor::{DType, Tensor, TensorType};
+use crate::tensor::{DType, Data, Tensor, TensorType};
 
 /// One operand. Parameters are the attributes of the ONNX operator of the same name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "named as in ONNX")]
 pub enum Unary {
     Abs,
+    Acos,
+    Acosh,
+    Asin,
+    Asinh,
+    Atan,
+    Atanh,
     Ceil,
     /// min(max(x, lo), hi).
     Clip {
@@ -19,6 +25,7 @@ pub enum Unary {
         hi: f32,
     },
     Cos,
+    Cosh,
     Elu {
         alpha: f32,
     },
@@ -50,9 +57,11 @@ pub enum Unary {
     /// x * sigmoid(x).
     Silu,
     Sin,
+    Sinh,
     Softplus,
     Softsign,
     Sqrt,
+    Tan,
     Tanh,
 }
 
@@ -61,9 +70,16 @@ impl Unary {
     pub fn apply(&self, x: f64) -> f64 {
         match *self {
             Self::Abs => x.abs(),
+            Self::Acos => x.acos(),
+            Self::Acosh => x.acosh(),
+            Self::Asin => x.asin(),
+            Self::Asinh => x.asinh(),
+            Self::Atan => x.atan(),
+            Self::Atanh => x.atanh(),
             Self::Ceil => x.ceil(),
             Self::Clip { lo, hi } => clamp(x, f64::from(lo), f64::from(hi)),
             Self::Cos => x.cos(),
+            Self::Cosh => x.cosh(),
             Self::Elu { alpha } => {
                 if x < 0.0 {
                     f64::from(alpha) * x.exp_m1()
@@ -111,20 +127,24 @@ impl Unary {
             }
             Self::Silu => x * scalar::sigmoid(x),
             Self::Sin => x.sin(),
+            Self::Sinh => x.sinh(),
             Self::Softplus => scalar::softplus(x),
             Self::Softsign => x / (1.0 + x.abs()),
             Self::Sqrt => x.sqrt(),
+            Self::Tan => x.tan(),
             Self::Tanh => x.tanh(),
         }
     }
 
-    /// The function on integers, where ONNX defines one.
-    fn apply_int(&self) -> Option<fn(i64) -> i64> {
-        match self {
-            Self::Abs => Some(i64::wrapping_abs),
-            Self::Neg => Some(i64::wrapping_neg),
-            Self::Relu => Some(|x| x.max(0)),
-            Self::Sign => Some(i64::signum),
+    /// The function on integers, where there is one. Rounding leaves them alone.
+    fn apply_int(&self, x: i64) -> Option<i64> {
+        match *self {
+            Self::Abs => Some(x.wrapping_abs()),
+            Self::Ceil | Self::Floor | Self::Round => Some(x),
+            Self::Clip { lo, hi } => Some(x.max(lo as i64).min(hi as i64)),
+            Self::Neg => Some(x.wrapping_neg()),
+            Self::Relu => Some(x.max(0)),
+            Self::Sign => Some(x.signum()),
             _ => None,
         }
     }
@@ -134,9 +154,16 @@ impl Operator for Unary {
     fn name(&self) -> &'static str {
         match self {
             Self::Abs => "Abs",
+            Self::Acos => "Acos",
+            Self::Acosh => "Acosh",
+            Self::Asin => "Asin",
+            Self::Asinh => "Asinh",
+            Self::Atan => "Atan",
+            Self::Atanh => "Atanh",
             Self::Ceil => "Ceil",
             Self::Clip { .. } => "Clip",
             Self::Cos => "Cos",
+            Self::Cosh => "Cosh",
             Self::Elu { .. } => "Elu",
             Self::Erf => "Erf",
             Self::Exp => "Exp",
@@ -156,9 +183,11 @@ impl Operator for Unary {
             Self::Sign => "Sign",
             Self::Silu => "Silu",
             Self::Sin => "Sin",
+            Self::Sinh => "Sinh",
             Self::Softplus => "Softplus",
             Self::Softsign => "Softsign",
             Self::Sqrt => "Sqrt",
+            Self::Tan => "Tan",
             Self::Tanh => "Tanh",
         }
     }
@@ -169,7 +198,7 @@ impl Operator for Unary {
         match self {
             Self::Not if x.dtype == DType::Bool => {}
             Self::Not => return Err(dtype_error(format!("its input is {}, expected bool", x.dtype))),
-            _ if self.apply_int().is_some() => number(x, "its input")?,
+            _ if self.apply_int(0).is_some() => number(x, "its input")?,
             _ => float(x, "its input")?,
         }
         Ok(vec![output(x.dtype, x.shape.to_vec())?])
@@ -178,9 +207,11 @@ impl Operator for Unary {
     fn eval(&self, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>> {
         let ty = infer_one(self, inputs)?;
         let x = required(inputs, 0, "input")?;
-        let data = match self.apply_int().filter(|_| !ty.dtype.is_float()) {
-            Some(f) => from_i64(ty.dtype, to_i64(x.data()).into_iter().map(f).collect()),
-            None => from_f64(ty.dtype, x.data().to_f64().into_iter().map(|v| self.apply(v)).collect()),
+        let data = if ty.dtype.is_float() || ty.dtype == DType::Bool {
+            Data::from_f64(ty.dtype, x.data().to_f64().into_iter().map(|v| self.apply(v)).collect())
+        } else {
+            // Inference has let through only what is defined on integers.
+            from_i64(ty.dtype, to_i64(x.data()).into_iter().map(|v| self.apply_int(v).unwrap_or(v)).collect())
         };
         Ok(vec![Tensor::new(ty.shape, data)?])
     }

@@ -90,6 +90,20 @@ impl Data {
         }
     }
 
+    /// Elements of the given type: floats are rounded, integers truncated and saturated, bool is whether it is not zero.
+    pub fn from_f64(dtype: DType, v: Vec<f64>) -> Self {
+        match dtype {
+            DType::F32 => Self::F32(v.into_iter().map(|x| x as f32).collect()),
+            DType::F16 => Self::F16(v.into_iter().map(f16::from_f64).collect()),
+            DType::I32 => Self::I32(v.into_iter().map(|x| x as i32).collect()),
+            DType::U32 => Self::U32(v.into_iter().map(|x| x as u32).collect()),
+            DType::I64 => Self::I64(v.into_iter().map(|x| x as i64).collect()),
+            DType::U8 => Self::U8(v.into_iter().map(|x| x as u8).collect()),
+            DType::I8 => Self::I8(v.into_iter().map(|x| x as i8).collect()),
+            DType::Bool => Self::Bool(v.into_iter().map(|x| u8::from(x != 0.0)).collect()),
+        }
+    }
+
     /// Every element as f64; exact but for int64 beyond 2^53.
     pub fn to_f64(&self) -> Vec<f64> {
         match self {

@@ -4,8 +4,8 @@ use super::proto::{AttributeValue, Node as NodeProto};
 use super::tensor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Inferred, Node, Value, ValueId};
-use crate::ops::Op;
-use crate::tensor::{DType, Layout, Shape, Tensor, TensorType};
+use crate::ops::{Identity, Op};
+use crate::tensor::{DType, Data, Layout, Shape, Tensor, TensorType};
 
 /// One node of the file on its way into the graph.
 pub struct Scope<'g, 'a> {
@@ -226,14 +226,10 @@ impl<'g, 'a> Scope<'g, 'a> {
         Ok(self.constant_input(what, Tensor::i64([ints.len()], ints)?))
     }
 
-    /// A scalar of the given element type, which must be a float.
+    /// A scalar of the given element type.
     pub fn scalar_input(&mut self, what: &str, dtype: DType, value: f32) -> Result<ValueId> {
-        let tensor = match dtype {
-            DType::F16 => Tensor::new(Shape::default(), crate::tensor::Data::F16(vec![half::f16::from_f32(value)]))?,
-            DType::F32 => Tensor::scalar(value),
-            other => return Err(unsupported(format!("element type {other} is not supported"))),
-        };
-        Ok(self.constant_input(what, tensor))
+        let data = Data::from_f64(dtype, vec![f64::from(value)]);
+        Ok(self.constant_input(what, Tensor::new(Shape::default(), data)?))
     }
 
     /// Adds the node that gives the outputs.
@@ -252,6 +248,12 @@ impl<'g, 'a> Scope<'g, 'a> {
     pub fn finish_one(&mut self, op: Op, inputs: Vec<Option<ValueId>>) -> Result<()> {
         self.outputs.truncate(1);
         self.finish(op, inputs)
+    }
+
+    /// Gives output `i`, where somebody reads it, the value of an intermediate result.
+    pub fn give(&mut self, i: usize, id: ValueId) -> Result<()> {
+        let Some(output) = self.outputs.get(i).copied().flatten() else { return Ok(()) };
+        self.push(Node::new(self.name.clone(), Op::Identity(Identity), vec![Some(id)], vec![output]))
     }
 
     /// Gives the first output its contents.

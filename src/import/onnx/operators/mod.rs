@@ -2,9 +2,12 @@
 //! cannot serve: attributes that are not read are refused by the caller.
 
 mod arithmetic;
+mod attention;
+mod index;
 mod movement;
 mod normalize;
 mod resample;
+mod steps;
 mod windows;
 
 use super::scope::Scope;
@@ -22,8 +25,17 @@ pub fn find(op_type: &str) -> Option<Importer> {
 /// Sorted by name.
 const OPERATORS: &[(&str, Importer)] = &[
     ("Abs", |s| s.unary(Unary::Abs)),
+    ("Acos", |s| s.unary(Unary::Acos)),
+    ("Acosh", |s| s.unary(Unary::Acosh)),
     ("Add", |s| s.binary(Binary::Add)),
     ("And", |s| s.binary(Binary::And)),
+    ("ArgMax", |s| index::arg(s, ReduceKind::Max)),
+    ("ArgMin", |s| index::arg(s, ReduceKind::Min)),
+    ("Asin", |s| s.unary(Unary::Asin)),
+    ("Asinh", |s| s.unary(Unary::Asinh)),
+    ("Atan", |s| s.unary(Unary::Atan)),
+    ("Atanh", |s| s.unary(Unary::Atanh)),
+    ("Attention", attention::attention),
     ("AveragePool", windows::average_pool),
     ("BatchNormalization", normalize::batch_norm),
     ("Cast", movement::cast),
@@ -36,6 +48,7 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("Conv", windows::conv),
     ("ConvTranspose", windows::conv_transpose),
     ("Cos", |s| s.unary(Unary::Cos)),
+    ("Cosh", |s| s.unary(Unary::Cosh)),
     ("DepthToSpace", movement::depth_to_space),
     ("Div", |s| s.binary(Binary::Div)),
     ("Dropout", movement::dropout),
@@ -47,12 +60,15 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("Flatten", movement::flatten),
     ("Floor", |s| s.unary(Unary::Floor)),
     ("Gather", movement::gather),
+    ("GatherElements", index::gather_elements),
+    ("GatherND", index::gather_nd),
     ("Gelu", arithmetic::gelu),
     ("Gemm", arithmetic::gemm),
     ("GlobalAveragePool", |s| normalize::global(s, ReduceKind::Mean)),
     ("GlobalMaxPool", |s| normalize::global(s, ReduceKind::Max)),
     ("Greater", |s| s.binary(Binary::Greater)),
     ("GreaterOrEqual", |s| s.binary(Binary::GreaterOrEqual)),
+    ("GroupNormalization", normalize::group_norm),
     ("HardSigmoid", arithmetic::hard_sigmoid),
     ("HardSwish", |s| s.unary(Unary::HardSwish)),
     ("Identity", movement::identity),
@@ -73,10 +89,13 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("Mul", |s| s.binary(Binary::Mul)),
     ("Neg", |s| s.unary(Unary::Neg)),
     ("Not", |s| s.unary(Unary::Not)),
+    ("OneHot", index::one_hot),
     ("Or", |s| s.binary(Binary::Or)),
     ("PRelu", |s| s.binary(Binary::PRelu)),
     ("Pad", movement::pad),
     ("Pow", |s| s.binary(Binary::Pow)),
+    ("RMSNormalization", normalize::rms_norm),
+    ("Range", index::range),
     ("Reciprocal", |s| s.unary(Unary::Reciprocal)),
     ("ReduceL1", |s| normalize::reduce(s, ReduceKind::L1)),
     ("ReduceL2", |s| normalize::reduce(s, ReduceKind::L2)),
@@ -91,12 +110,14 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("Relu", |s| s.unary(Unary::Relu)),
     ("Reshape", movement::reshape),
     ("Resize", resample::resize),
+    ("RotaryEmbedding", attention::rotary_embedding),
     ("Round", |s| s.unary(Unary::Round)),
     ("Selu", arithmetic::selu),
     ("Shape", movement::shape),
     ("Sigmoid", |s| s.unary(Unary::Sigmoid)),
     ("Sign", |s| s.unary(Unary::Sign)),
     ("Sin", |s| s.unary(Unary::Sin)),
+    ("Sinh", |s| s.unary(Unary::Sinh)),
     ("Size", movement::size),
     ("Slice", movement::slice),
     ("Softmax", |s| normalize::softmax(s, false)),
@@ -109,8 +130,11 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("Sub", |s| s.binary(Binary::Sub)),
     ("Sum", |s| arithmetic::variadic(s, Binary::Add)),
     ("Swish", arithmetic::swish),
+    ("Tan", |s| s.unary(Unary::Tan)),
     ("Tanh", |s| s.unary(Unary::Tanh)),
+    ("Tile", index::tile),
     ("Transpose", movement::transpose),
+    ("Trilu", index::triangle),
     ("Unsqueeze", movement::unsqueeze),
     ("Upsample", resample::upsample),
     ("Where", arithmetic::select),

@@ -8,7 +8,7 @@ use crate::ops::{
     Cast, Concat, ConstantOfShape, Expand, Flatten, Gather, Identity, Op, Pad, PadMode, Reduce, ReduceKind, Reshape,
     ShapeOf, Slice, Split, Squeeze, Transpose, Unsqueeze,
 };
-use crate::tensor::{Shape, Tensor};
+use crate::tensor::{DType, Shape, Tensor};
 
 /// <https://onnx.ai/onnx/operators/onnx__Cast.html>; `saturate` and `round_mode` speak of float8 only.
 pub fn cast(s: &mut Scope<'_, '_>) -> Result<()> {
@@ -69,7 +69,6 @@ pub fn identity(s: &mut Scope<'_, '_>) -> Result<()> {
 /// At inference the identity: <https://onnx.ai/onnx/operators/onnx__Dropout.html>
 pub fn dropout(s: &mut Scope<'_, '_>) -> Result<()> {
     s.ignore(&["ratio", "seed", "is_test"]);
-    s.only_outputs(1, "the mask")?;
     if let Some(training) = s.optional(2) {
         let off = s.constant(training).is_some_and(|t| t.to_f32().iter().all(|&x| x == 0.0));
         if !off {
@@ -77,6 +76,11 @@ pub fn dropout(s: &mut Scope<'_, '_>) -> Result<()> {
         }
     }
     let x = s.input(0)?;
+    if s.output_is_read(1) {
+        let dims = s.dims(x)?;
+        let kept = s.table(DType::Bool, &dims, |_| 1.0)?;
+        s.give(1, kept)?;
+    }
     s.finish_one(Op::Identity(Identity), vec![Some(x)])
 }
 

@@ -1,10 +1,11 @@
 //! Normalisations and reductions.
 
+use super::steps::count;
 use crate::error::Result;
 use crate::graph::ValueId;
 use crate::import::onnx::scope::{Scope, unsupported};
 use crate::ops::{BatchNorm, Binary, Op, Reduce, ReduceKind, Softmax, Unary};
-use crate::tensor::{DType, Tensor};
+use crate::tensor::DType;
 
 /// <https://onnx.ai/onnx/operators/onnx__BatchNormalization.html>, inference form.
 pub fn batch_norm(s: &mut Scope<'_, '_>) -> Result<()> {
@@ -48,21 +49,44 @@ pub fn global(s: &mut Scope<'_, '_>, kind: ReduceKind) -> Result<()> {
     s.finish(Op::Reduce(op), vec![Some(x), Some(axes)])
 }
 
+/// The axes from `axis` on.
+fn axes_from(s: &mut Scope<'_, '_>, x: ValueId) -> Result<Vec<i64>> {
+    let rank = s.ty(x)?.shape.len();
+    let axis = s.int("axis", -1)?;
+    let first = s.dimension(axis, rank)? as i64;
+    Ok((first..rank as i64).collect())
+}
+
 /// <https://onnx.ai/onnx/operators/onnx__LayerNormalization.html>, by its own definition.
 pub fn layer_norm(s: &mut Scope<'_, '_>) -> Result<()> {
-    s.ignore(&["stash_type"]);
-    s.only_outputs(1, "a mean or deviation")?;
+    s.only("stash_type", 1)?;
     let x = s.input(0)?;
-    let rank = s.ty(x)?.shape.len() as i64;
-    let axis = s.int("axis", -1)?;
-    let first = if axis < 0 { axis.saturating_add(rank) } else { axis };
-    if !(0..rank).contains(&first) {
-        return Err(unsupported(format!("axis {axis} of a tensor of rank {rank}")));
-    }
-    let epsilon = s.float("epsilon", 1e-5)?;
-    let normal = normalized(s, x, (first..rank).collect(), epsilon)?;
+    let (axes, epsilon) = (axes_from(s, x)?, s.float("epsilon", 1e-5)?);
+    let normal = Normal::of(s, x, axes, epsilon)?;
     let scale = s.input(1)?;
-    scale_and_shift(s, normal, scale, s.optional(2))
+    let y = scale_and_shift(s, normal.value, scale, s.optional(2))?;
+    s.give(0, y)?;
+    s.give(1, normal.mean)?;
+    if s.output_is_read(2) {
+        let inverse = s.map(Unary::Reciprocal, normal.deviation)?;
+        s.give(2, inverse)?;
+    }
+    Ok(())
+}
+
+/// <https://onnx.ai/onnx/operators/onnx__RMSNormalization.html>, by its own definition, computed in float32.
+pub fn rms_norm(s: &mut Scope<'_, '_>) -> Result<()> {
+    s.only("stash_type", 1)?;
+    let x = s.input(0)?;
+    let (axes, epsilon) = (axes_from(s, x)?, s.float("epsilon", 1e-5)?);
+    let dtype = s.dtype(x)?;
+    let wide = s.convert(x, DType::F32)?;
+    let deviation = root_mean_square(s, wide, axes, epsilon)?;
+    let normal = s.join(Binary::Div, wide, deviation)?;
+    let normal = s.convert(normal, dtype)?;
+    let scale = s.input(1)?;
+    let y = scale_and_shift(s, normal, scale, None)?;
+    s.give(0, y)
 }
 
 /// <https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html>, by its own definition.
@@ -70,45 +94,78 @@ pub fn instance_norm(s: &mut Scope<'_, '_>) -> Result<()> {
     let x = s.input(0)?;
     let rank = s.ty(x)?.shape.len();
     let epsilon = s.float("epsilon", 1e-5)?;
-    let normal = normalized(s, x, (2..rank as i64).collect(), epsilon)?;
-    let (scale, shift) = (per_channel(s, 1, "scale", rank)?, per_channel(s, 2, "shift", rank)?);
-    scale_and_shift(s, normal, scale, Some(shift))
+    let normal = Normal::of(s, x, (2..rank as i64).collect(), epsilon)?;
+    let (scale, shift) = (per_channel(s, 1, rank)?, per_channel(s, 2, rank)?);
+    let y = scale_and_shift(s, normal.value, scale, Some(shift))?;
+    s.give(0, y)
 }
 
-/// (x - mean) / sqrt(variance + epsilon) along `axes`.
-fn normalized(s: &mut Scope<'_, '_>, x: ValueId, axes: Vec<i64>, epsilon: f32) -> Result<ValueId> {
-    let dtype = s.ty(x)?.dtype;
-    if dtype != DType::F32 {
-        return Err(unsupported(format!("element type {dtype} is not supported")));
-    }
-    let axes = s.ints_input("axes", axes)?;
-    let mean_of = Op::Reduce(Reduce { kind: ReduceKind::Mean, keep_dims: true, noop_with_empty_axes: true });
-    let mean = s.step(mean_of.clone(), vec![Some(x), Some(axes)])?;
-    let centred = s.step(Op::Binary(Binary::Sub), vec![Some(x), Some(mean)])?;
-    let squared = s.step(Op::Binary(Binary::Mul), vec![Some(centred), Some(centred)])?;
-    let variance = s.step(mean_of, vec![Some(squared), Some(axes)])?;
-    let epsilon = s.scalar_input("epsilon", dtype, epsilon)?;
-    let sum = s.step(Op::Binary(Binary::Add), vec![Some(variance), Some(epsilon)])?;
-    let deviation = s.step(Op::Unary(Unary::Sqrt), vec![Some(sum)])?;
-    s.step(Op::Binary(Binary::Div), vec![Some(centred), Some(deviation)])
+/// <https://onnx.ai/onnx/operators/onnx__GroupNormalization.html>; below opset 21 scale and shift are per group.
+pub fn group_norm(s: &mut Scope<'_, '_>) -> Result<()> {
+    s.only("stash_type", 1)?;
+    let x = s.input(0)?;
+    let (epsilon, groups) = (s.float("epsilon", 1e-5)?, s.int("num_groups", 0)?);
+    let dims = s.dims(x)?;
+    let (&[n, c, ..], true) = (&dims[..], groups > 0) else {
+        return Err(unsupported(format!("{groups} groups of a tensor of rank {}", dims.len())));
+    };
+    let inner = count(&dims[2..]).saturating_mul(c / groups);
+    let grouped = s.reshaped(x, vec![n, groups, inner])?;
+    let normal = Normal::of(s, grouped, vec![2], epsilon)?.value;
+    let y = if s.opset < 21 {
+        let (scale, shift) = (per_channel(s, 1, 3)?, per_channel(s, 2, 3)?);
+        let y = scale_and_shift(s, normal, scale, Some(shift))?;
+        s.reshaped(y, dims)?
+    } else {
+        let (scale, shift) = (per_channel(s, 1, dims.len())?, per_channel(s, 2, dims.len())?);
+        let normal = s.reshaped(normal, dims)?;
+        scale_and_shift(s, normal, scale, Some(shift))?
+    };
+    s.give(0, y)
 }
 
-fn scale_and_shift(s: &mut Scope<'_, '_>, x: ValueId, scale: ValueId, shift: Option<ValueId>) -> Result<()> {
-    let inputs = vec![Some(x), Some(scale)];
-    match shift {
-        None => s.finish_one(Op::Binary(Binary::Mul), inputs),
-        Some(shift) => {
-            let scaled = s.step(Op::Binary(Binary::Mul), inputs)?;
-            s.finish_one(Op::Binary(Binary::Add), vec![Some(scaled), Some(shift)])
+/// A tensor shifted and scaled to mean 0 and deviation 1 along some axes.
+struct Normal {
+    /// In the tensor's own type.
+    value: ValueId,
+    /// In float32, like `deviation`; reduced axes have size 1.
+    mean: ValueId,
+    deviation: ValueId,
+}
+
+impl Normal {
+    /// (x - mean) / sqrt(variance + epsilon) along `axes`, computed in float32: in float16 the squares' sum overflows.
+    fn of(s: &mut Scope<'_, '_>, x: ValueId, axes: Vec<i64>, epsilon: f32) -> Result<Self> {
+        let dtype = s.dtype(x)?;
+        if !dtype.is_float() {
+            return Err(unsupported(format!("element type {dtype} is not supported")));
         }
+        let wide = s.convert(x, DType::F32)?;
+        let mean = s.reduced(ReduceKind::Mean, wide, axes.clone())?;
+        let centred = s.join(Binary::Sub, wide, mean)?;
+        let deviation = root_mean_square(s, centred, axes, epsilon)?;
+        let value = s.join(Binary::Div, centred, deviation)?;
+        Ok(Self { value: s.convert(value, dtype)?, mean, deviation })
     }
 }
 
-/// Input `i` of shape [C] as [C, 1, …], so that it broadcasts along the channels.
-fn per_channel(s: &mut Scope<'_, '_>, i: usize, what: &str, rank: usize) -> Result<ValueId> {
+/// sqrt(mean(x^2) + epsilon) along `axes`.
+fn root_mean_square(s: &mut Scope<'_, '_>, x: ValueId, axes: Vec<i64>, epsilon: f32) -> Result<ValueId> {
+    let squared = s.join(Binary::Mul, x, x)?;
+    let mean = s.reduced(ReduceKind::Mean, squared, axes)?;
+    let sum = s.with_scalar(Binary::Add, mean, epsilon)?;
+    s.map(Unary::Sqrt, sum)
+}
+
+fn scale_and_shift(s: &mut Scope<'_, '_>, x: ValueId, scale: ValueId, shift: Option<ValueId>) -> Result<ValueId> {
+    let scaled = s.join(Binary::Mul, x, scale)?;
+    shift.map_or(Ok(scaled), |shift| s.join(Binary::Add, scaled, shift))
+}
+
+/// Input `i` of shape [C] as [C, 1, …], so that it broadcasts along the channels of a tensor of this rank.
+fn per_channel(s: &mut Scope<'_, '_>, i: usize, rank: usize) -> Result<ValueId> {
     let id = s.input(i)?;
-    let tensor: Tensor = s.constant(id).cloned().ok_or_else(|| unsupported(format!("{what} is not a constant")))?;
-    let mut shape = vec![1; rank.saturating_sub(1).max(1)];
-    shape[0] = tensor.data().len();
-    Ok(s.constant_input(what, tensor.reshaped(shape)?))
+    let mut dims = vec![1; rank.saturating_sub(1).max(1)];
+    dims[0] = count(&s.dims(id)?);
+    s.reshaped(id, dims)
 }
