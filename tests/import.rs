@@ -9,6 +9,7 @@ mod onnx_file;
 use frameway::error::ErrorKind;
 use frameway::graph::{Graph, noise};
 use frameway::import::{ImportOptions, import, summary};
+use frameway::passes::{PassOptions, optimize};
 use frameway::tensor::{DType, Tensor};
 use frameway::{Error, Result};
 use onnx_file::{Dim, Message, float, floats, int, ints, model, node, tensor, tensor_attribute, text, value};
@@ -276,8 +277,9 @@ fn damage(name: &str, bytes: &[u8], shapes: &ImportOptions, rounds: usize) {
         let at = if place(2) == 0 { place(bytes.len()) } else { place(bytes.len().min(4096)) };
         let before = changed[at];
         changed[at] = place(256) as u8;
-        if let Ok(graph) = import(&changed, None, shapes) {
+        if let Ok(mut graph) = import(&changed, None, shapes) {
             graph.check().expect(name);
+            let _ = optimize(&mut graph, &PassOptions::default());
         }
         changed[at] = before;
     }
@@ -291,7 +293,9 @@ fn damaged_files_never_panic() {
         for value in 0..=255 {
             let mut changed = small.clone();
             changed[at] = value;
-            let _ = read(&changed);
+            if let Ok(mut graph) = read(&changed) {
+                let _ = optimize(&mut graph, &PassOptions::default());
+            }
         }
     }
     for (name, rounds) in [("blazeface_front_128", 150), ("ppocr_cls", 100), ("sinet_portrait_320", 100)] {

@@ -72,3 +72,30 @@ fn check_epilogue(node: &Node) -> Result<()> {
 fn broken(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidModel, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::graph::{Builder, Graph, ValueId};
+    use crate::ops::{Binary, Step};
+    use crate::tensor::DType;
+
+    /// What is said of x -> Relu -> y after `spoil`.
+    fn said(spoil: impl Fn(&mut Graph)) -> String {
+        let b = Builder::new("check");
+        let x = b.input("x", DType::F32, [2]);
+        let mut graph = b.finish([("y", x.relu().sigmoid())]).unwrap();
+        spoil(&mut graph);
+        graph.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn says_what_is_broken() {
+        assert!(said(|g| g.nodes.reverse()).contains("it reads \"Relu0\" before it is made"));
+        assert!(said(|g| g.nodes[1].outputs = g.nodes[0].outputs.clone()).contains("is made twice"));
+        assert!(said(|g| g.nodes[0].outputs = vec![ValueId(99)]).contains("value 99 does not exist"));
+        assert!(said(|g| g.outputs = vec![ValueId(99)]).contains("nothing makes output 99"));
+        assert!(said(|g| g.nodes[1].own_inputs = 2).contains("fewer inputs than its operator wants"));
+        let step = Step::Tensor { op: Binary::Add, input: 5, swapped: false };
+        assert!(said(|g| g.nodes[1].epilogue.steps.push(step)).contains("reads input 5, which does not exist"));
+    }
+}

@@ -163,3 +163,36 @@ fn window(w: &Window) -> String {
 fn list(numbers: &[usize]) -> String {
     numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::graph::Builder;
+    use crate::ops::{Binary, Epilogue, Step, Unary};
+    use crate::tensor::{DType, Layout, TensorType};
+
+    #[test]
+    fn one_line_a_node() {
+        let b = Builder::new("dump");
+        let x = b.input("x", DType::F32, [1, 3, 8, 8]);
+        let y = x.conv(b.weights("w", [4, 3, 3, 3]), None, 2, 1);
+        let z = y.transpose([0, 2, 3, 1]).slice(1, 0, 2);
+        let mut graph = b.finish([("y", y), ("z", z)]).unwrap();
+        graph.values[y.id().index()].ty = Some(TensorType::new(DType::F32, [1, 4, 4, 4]));
+        graph.values[y.id().index()].layout = Layout::C4;
+        let steps = vec![
+            Step::Unary(Unary::Clip { lo: 0.0, hi: 6.0 }),
+            Step::Scalar { op: Binary::Sub, value: 1.0, swapped: true },
+            Step::Tensor { op: Binary::Add, input: 3, swapped: false },
+        ];
+        graph.nodes[0].epilogue = Epilogue { steps };
+        graph.nodes[0].inputs.push(Some(x.id()));
+        let want = "in x: float32[1, 3, 8, 8]\n\
+            y: float32[1, 4, 4, 4] c4 = Conv strides 2,2 pads 1,1,1,1 (x, w: float32[4, 3, 3, 3], -) \
+            | Clip lo=0.0 hi=6.0 | Sub swapped 1 | Add x\n\
+            Transpose1 = Transpose 0,2,3,1 (y)\n\
+            z = Slice (Transpose1, [0], [2], [1])\n\
+            out y\n\
+            out z\n";
+        assert_eq!(graph.to_string(), want);
+    }
+}
