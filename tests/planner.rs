@@ -28,6 +28,48 @@ proptest! {
         prop_assert_eq!(made.bytes % alignment, 0);
         prop_assert_eq!(planned(&blocks, alignment), made);
     }
+
+    #[test]
+    fn the_referee_sees_every_mutation(
+        blocks in prop::collection::vec(block(), 2..40), pick in any::<[prop::sample::Index; 2]>(), alignment in alignment()
+    ) {
+        let good = planned(&blocks, alignment);
+        let occupied: Vec<usize> =
+            (0..blocks.len()).filter(|&at| blocks[at].bytes > 0 && !blocks[at].life.is_empty()).collect();
+        prop_assume!(!occupied.is_empty());
+        let block = occupied[pick[0].index(occupied.len())];
+        let mutated = |change: &dyn Fn(&mut Plan)| {
+            let mut plan = good.clone();
+            change(&mut plan);
+            validate(&blocks, &plan, alignment)
+        };
+        // Onto another block that is alive at the same time.
+        let clashing: Vec<usize> = occupied.iter().copied()
+            .filter(|&other| other != block && blocks[other].life.overlaps(blocks[block].life)).collect();
+        if !clashing.is_empty() {
+            let other = clashing[pick[1].index(clashing.len())];
+            let overlap = mutated(&|plan| {
+                plan.offsets[block] = plan.offsets[other];
+                plan.bytes = u64::MAX;
+            });
+            prop_assert!(matches!(overlap, Err(Violation::Overlap { .. })), "{:?}", overlap);
+        }
+        if alignment > 1 {
+            let shifted = mutated(&|plan| plan.offsets[block] += 1);
+            let offset = good.offsets[block] + 1;
+            prop_assert_eq!(shifted, Err(Violation::Misaligned { block, offset }));
+        }
+        // An arena one byte shorter than its highest block, a block past the end, past 64 bits, an offset lost.
+        let end = occupied.iter().map(|&at| good.offsets[at] + blocks[at].bytes).max().unwrap_or(0);
+        let shrunk = mutated(&|plan| plan.bytes = end - 1);
+        let moved_out = mutated(&|plan| plan.offsets[block] = plan.bytes.next_multiple_of(alignment));
+        let wrapped = mutated(&|plan| plan.offsets[block] = u64::MAX / alignment * alignment);
+        for verdict in [shrunk, moved_out, wrapped] {
+            prop_assert!(matches!(verdict, Err(Violation::OutOfBounds { .. })), "{:?}", verdict);
+        }
+        let lost = mutated(&|plan| plan.offsets.truncate(blocks.len() - 1));
+        prop_assert_eq!(lost, Err(Violation::WrongCount { blocks: blocks.len(), offsets: blocks.len() - 1 }));
+    }
 }
 
 #[test]

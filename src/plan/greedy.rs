@@ -1,6 +1,8 @@
 //! Greedy packers: an order in which to place the blocks, each at the lowest offset that is free for its whole life.
 
 use super::instance::Instance;
+use super::slots::Slots;
+use std::cmp::Reverse;
 
 /// Offsets in units, their height, and who made them.
 pub(super) struct Packing {
@@ -12,43 +14,98 @@ pub(super) struct Packing {
 /// Runs every packer and returns the lowest packing; the first of equals wins.
 pub(super) fn portfolio(instance: &Instance) -> Packing {
     let mut best = linear_scan(instance);
-    if instance.conflicts_known {
-        let sizes = &instance.sizes;
-        let mut order: Vec<u32> = (0..instance.len() as u32).collect();
-        order.sort_by_key(|&block| std::cmp::Reverse(sizes[block as usize]));
-        let packing = place(instance, &order, "greedy by size");
-        if packing.height < best.height {
-            best = packing;
+    if !instance.conflicts_known {
+        return best;
+    }
+    for (packer, order) in orders(instance) {
+        for fit in [Fit::Lowest, Fit::Tightest] {
+            let packing = place(instance, &order, fit, packer);
+            if packing.height < best.height {
+                best = packing;
+            }
         }
     }
     best
 }
 
-/// Places the blocks in `order`, each at the lowest offset free among the conflicting blocks placed before it.
-pub(super) fn place(instance: &Instance, order: &[u32], packer: &'static str) -> Packing {
+/// The orders worth trying, with the names under which they are known.
+fn orders(instance: &Instance) -> [(&'static str, Vec<u32>); 6] {
+    let size = |block: usize| u128::from(instance.sizes[block]);
+    let steps = |block: usize| u128::from(instance.lives[block].end - instance.lives[block].start);
+    let conflict = |block: usize| instance.conflicts[block].iter().map(|&other| size(other as usize)).sum::<u128>();
+    let sorted = |key: &dyn Fn(usize) -> (u128, u128)| {
+        let mut order: Vec<u32> = (0..instance.len() as u32).collect();
+        order.sort_by_key(|&block| Reverse(key(block as usize)));
+        order
+    };
+    [
+        ("greedy by size", sorted(&|block| (size(block), steps(block)))),
+        ("greedy by conflict", sorted(&|block| (conflict(block) + size(block), size(block)))),
+        ("greedy by area", sorted(&|block| (size(block).saturating_mul(steps(block)), size(block)))),
+        ("greedy by life", sorted(&|block| (steps(block), size(block)))),
+        ("greedy by time", sorted(&|block| (u128::from(u32::MAX - instance.lives[block].start), size(block)))),
+        ("greedy by breadth", by_breadth(instance)),
+    ]
+}
+
+/// The slots in which most is alive first, and the largest blocks of each first (Pisarchyk and Lee, "Efficient Memory
+/// Management for Deep Neural Net Inference", 2020).
+fn by_breadth(instance: &Instance) -> Vec<u32> {
+    let slots = Slots::new(instance);
+    let widest = |block: u32| slots.cover[block as usize].clone().map(|slot| (slots.load[slot], Reverse(slot))).max();
+    let mut order: Vec<u32> = (0..instance.len() as u32).collect();
+    order.sort_by_cached_key(|&block| Reverse((widest(block), instance.sizes[block as usize])));
+    order
+}
+
+/// Which free gap a block takes.
+#[derive(Clone, Copy)]
+pub(super) enum Fit {
+    /// The lowest that is large enough.
+    Lowest,
+    /// The smallest that is large enough; above everything only where there is none.
+    Tightest,
+}
+
+/// Places the blocks in `order`, each where `fit` says among the conflicting blocks placed before it.
+pub(super) fn place(instance: &Instance, order: &[u32], fit: Fit, packer: &'static str) -> Packing {
     const UNPLACED: u64 = u64::MAX;
     let mut offsets = vec![UNPLACED; instance.len()];
     let mut height = 0;
     let mut taken: Vec<(u64, u64)> = Vec::new();
     for &block in order {
         let block = block as usize;
+        let size = instance.sizes[block];
         taken.clear();
         taken.extend(instance.conflicts[block].iter().filter_map(|&other| {
             let offset = offsets[other as usize];
             (offset != UNPLACED).then(|| (offset, offset + instance.sizes[other as usize]))
         }));
         taken.sort_unstable();
-        let mut offset = 0;
-        for &(from, to) in &taken {
-            if from >= offset + instance.sizes[block] {
-                break;
-            }
-            offset = offset.max(to);
-        }
+        let offset = gap(&taken, size, fit);
         offsets[block] = offset;
-        height = height.max(offset + instance.sizes[block]);
+        height = height.max(offset + size);
     }
     Packing { offsets, height, packer }
+}
+
+/// The offset of the gap that `size` takes between `taken` ranges, which are sorted and may overlap.
+fn gap(taken: &[(u64, u64)], size: u64, fit: Fit) -> u64 {
+    let mut top = 0;
+    let mut best: Option<(u64, u64)> = None;
+    for &(from, to) in taken {
+        if from >= top + size {
+            let room = from - top;
+            if best.is_none_or(|(least, _)| room < least) {
+                best = Some((room, top));
+            }
+            if matches!(fit, Fit::Lowest) {
+                break;
+            }
+        }
+        top = top.max(to);
+    }
+    best.map_or(top, |(_, offset)| offset)
 }
 
 /// In order of time, each block at the lowest offset free at its first step. Needs no conflict lists.
@@ -56,7 +113,7 @@ fn linear_scan(instance: &Instance) -> Packing {
     let mut order: Vec<u32> = (0..instance.len() as u32).collect();
     order.sort_by_key(|&block| {
         let block = block as usize;
-        (instance.lives[block].start, std::cmp::Reverse(instance.sizes[block]))
+        (instance.lives[block].start, Reverse(instance.sizes[block]))
     });
     let mut offsets = vec![0; instance.len()];
     let mut height = 0;

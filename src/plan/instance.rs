@@ -1,9 +1,9 @@
-//! The problem as the packers see it: blocks that take room, sizes in alignment units, conflicts.
+//! The problem as the packers see it: blocks that take room, sizes in the largest unit that divides them all, conflicts.
 
 use super::{Block, Lifetime, PlanError};
 
 /// Above this many conflicting pairs the quadratic packers stay out and linear scan alone serves.
-const MAX_PAIRS: usize = 4_000_000;
+const MAX_PAIRS: usize = 1_000_000;
 
 /// Blocks numbered `0..len`, without those that take no room.
 pub(super) struct Instance {
@@ -15,7 +15,7 @@ pub(super) struct Instance {
     pub conflicts: Vec<Vec<u32>>,
     /// False where `conflicts` was left empty because it would be too large.
     pub conflicts_known: bool,
-    /// Bytes of one unit: the alignment.
+    /// Bytes of one unit: the largest multiple of the alignment that divides every aligned size.
     pub unit: u64,
     /// Aligned sum of all blocks in bytes; every sum of sizes, and so every offset a packer makes, stays below it.
     pub naive: u64,
@@ -37,17 +37,24 @@ impl Instance {
             let bytes = block.bytes.checked_next_multiple_of(alignment).ok_or(PlanError::Overflow)?;
             naive = naive.checked_add(bytes).ok_or(PlanError::Overflow)?;
             if bytes > 0 && !block.life.is_empty() {
-                sizes.push(bytes / alignment);
+                sizes.push(bytes);
                 lives.push(block.life);
                 origin.push(index);
             }
         }
+        let unit = sizes.iter().copied().reduce(gcd).unwrap_or(alignment);
+        sizes.iter_mut().for_each(|size| *size /= unit);
         let (conflicts, conflicts_known) = conflicts(&lives);
-        Ok(Self { sizes, lives, conflicts, conflicts_known, unit: alignment, naive, origin, total: blocks.len() })
+        Ok(Self { sizes, lives, conflicts, conflicts_known, unit, naive, origin, total: blocks.len() })
     }
 
     pub fn len(&self) -> usize {
         self.sizes.len()
+    }
+
+    /// About how many blocks and conflicts a node of the exact search looks at; at least 1.
+    pub fn work_of_a_node(&self) -> u64 {
+        self.conflicts.iter().map(|list| list.len() as u64 + 1).sum::<u64>().max(1)
     }
 
     /// Offsets in bytes for the caller's blocks, from offsets in units for these.
@@ -58,6 +65,14 @@ impl Instance {
         }
         bytes
     }
+}
+
+/// The greatest common divisor.
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// For each lifetime the others that overlap it, and whether they were few enough to list.

@@ -9,9 +9,14 @@
 
 mod alias;
 mod bound;
+mod climb;
+mod exact;
 mod greedy;
 mod instance;
+mod random;
 mod report;
+mod restarts;
+mod slots;
 mod validate;
 
 pub use alias::{Aliased, Place, Refusal, Relation, unify};
@@ -80,7 +85,7 @@ pub struct Block {
 /// How hard to look for a smaller plan once the greedy packers have run. Every effort but a clock is deterministic.
 #[derive(Clone, Copy, Default)]
 pub enum Effort<'a> {
-    /// The greedy portfolio, and a hill climb of bounded work where that left a gap to the lower bound.
+    /// The greedy portfolio; where that leaves a gap, a hill climb and a short exact search, both of bounded work.
     #[default]
     Fast,
     /// Then an exact search until the optimum is proven, the capacity is met, or the limit is reached.
@@ -181,14 +186,38 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
+/// Looks at a conflicting block that the hill climb may take: a few milliseconds.
+const CLIMB_WORK: u64 = 400_000;
+/// Looks at a block or slot that the exact search may take when it was not asked for: a few milliseconds.
+const PROBE_WORK: u64 = 4_000_000;
+
 /// Places `blocks` so that no two that are alive at the same step share a byte.
 ///
 /// # Errors
 /// [`PlanError`]: sizes that overflow, an alignment of zero, a capacity that was not met.
 pub fn plan(blocks: &[Block], options: &Options<'_>) -> Result<Plan, PlanError> {
+    let started = match options.effort {
+        Effort::Thorough(Limit::Clock { now, .. }) => now(),
+        _ => 0.0,
+    };
     let instance = Instance::new(blocks, options.alignment)?;
     let (lower_bound, peak_step) = lower_bound(blocks, options.alignment)?;
-    let best = greedy::portfolio(&instance);
+    // From here on in units of the instance, in which all sizes and the bound are whole numbers.
+    let floor = lower_bound / instance.unit;
+    let goal = options.capacity.map_or(floor, |capacity| (capacity / instance.unit).max(floor));
+    let mut best = greedy::portfolio(&instance);
+    let mut proven = floor;
+    if best.height > goal && instance.conflicts_known {
+        best = climb::climb(&instance, best, goal, CLIMB_WORK);
+    }
+    if best.height > goal {
+        let limit = match options.effort {
+            Effort::Fast => Limit::Nodes(PROBE_WORK / instance.work_of_a_node()),
+            Effort::Thorough(limit) => limit,
+        };
+        let improved = restarts::improve(&instance, best, floor, goal, &limit, started);
+        (best, proven) = (improved.packing, improved.bound);
+    }
     let plan = Plan {
         offsets: instance.offsets_in_bytes(&best.offsets),
         bytes: best.height * instance.unit,
@@ -196,12 +225,12 @@ pub fn plan(blocks: &[Block], options: &Options<'_>) -> Result<Plan, PlanError> 
         peak_step,
         naive: instance.naive,
         packer: best.packer,
-        optimal: best.height * instance.unit == lower_bound,
+        optimal: best.height <= proven,
         alignment: options.alignment,
     };
     match options.capacity {
         Some(capacity) if plan.bytes > capacity => {
-            Err(PlanError::OverCapacity { needed: plan.bytes, capacity, lower_bound })
+            Err(PlanError::OverCapacity { needed: plan.bytes, capacity, lower_bound: proven * instance.unit })
         }
         _ => Ok(plan),
     }
