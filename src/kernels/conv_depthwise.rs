@@ -32,6 +32,7 @@ pub fn kernel<'a>(ctx: &Context<'a>, g: &Geometry<'a>) -> Result<Kernel<'a>> {
     head.loader("w", w, true);
     let y = head.output(0, true)?;
     head.storer("y", y, true)?;
+    head.mask_always();
     head.epilogue(Walk::C4, Number::Float)?;
     let groups = linear_groups(g.y.n * g.y.groups * across, group, ctx.limits)?;
     let (label, file) = if sliding { ("conv_depthwise row", ROW) } else { ("conv_depthwise", FILE) };

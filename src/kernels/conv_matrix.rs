@@ -30,6 +30,7 @@ pub fn kernel<'a>(ctx: &Context<'a>, g: &Geometry<'a>, wide: bool) -> Result<Ker
     head.loader("w", w, true);
     let y = head.output(0, true)?;
     head.storer("y", y, true)?;
+    head.mask_always();
     head.epilogue(Walk::C4, Number::Float)?;
     let groups = linear_groups(g.y.n * channels * pixels, group, ctx.limits)?;
     let label = match (wide, g.is_pointwise()) {

@@ -34,6 +34,7 @@ pub fn kernel<'a>(ctx: &Context<'a>, g: &Geometry<'a>) -> Result<Kernel<'a>> {
     head.loader("w", w, true);
     let y = head.output(0, true)?;
     head.storer("y", y, true)?;
+    head.mask_always();
     head.epilogue(Walk::C4, Number::Float)?;
     let groups = linear_groups(g.y.n * channels * pixels, group, ctx.limits)?;
     let label = match (g.is_pointwise(), shallow) {

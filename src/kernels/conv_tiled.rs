@@ -38,6 +38,7 @@ pub fn kernel<'a>(ctx: &Context<'a>, g: &Geometry<'a>) -> Result<Kernel<'a>> {
     head.loader("w", w, true);
     let y = head.output(0, true)?;
     head.storer("y", y, true)?;
+    head.mask_always();
     head.epilogue(Walk::C4, Number::Float)?;
     let groups = exact_groups([pixels as usize, channels as usize, g.y.n as usize], ctx.limits)?;
     Ok(Kernel::one(head.finish("conv_tiled", FILE, groups)?).in_place(in_place(ctx, Walk::C4)))

@@ -26,6 +26,7 @@ pub fn kernel<'a>(ctx: &Context<'a>, g: &Geometry<'a>) -> Result<Kernel<'a>> {
     head.loader("w", w, true);
     let y = head.output(0, true)?;
     head.storer("y", y, true)?;
+    head.mask_always();
     head.epilogue(Walk::C4, Number::Float)?;
     let groups = linear_groups(g.y.n * g.y.groups * tiles, group, ctx.limits)?;
     Ok(Kernel::one(head.finish("conv_transpose", FILE, groups)?).in_place(in_place(ctx, Walk::C4)))

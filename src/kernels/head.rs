@@ -7,7 +7,7 @@ use super::pack;
 use super::params::Params;
 use super::steps::{Number, Steps};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::Step;
+use crate::ops::{Binary, Step};
 use crate::recording::Shader;
 use crate::tensor::DType;
 use std::fmt::Write;
@@ -56,6 +56,7 @@ pub struct Head<'c, 'a> {
     text: String,
     steps: Steps,
     steps_wide: bool,
+    masked: bool,
 }
 
 impl<'c, 'a> Head<'c, 'a> {
@@ -70,7 +71,14 @@ impl<'c, 'a> Head<'c, 'a> {
             text: String::new(),
             steps: Steps::default(),
             steps_wide: false,
+            masked: false,
         }
+    }
+
+    /// Lets the epilogue zero padding lanes also where there are none: one shader for any number of channels, of a kernel
+    /// whose pipeline takes long to make.
+    pub fn mask_always(&mut self) {
+        self.masked = true;
     }
 
     /// `const name: u32 = value;`
@@ -344,6 +352,8 @@ impl<'c, 'a> Head<'c, 'a> {
                     }
                     let _ = writeln!(body, "    let t{k} = {name}({});", walk.arguments());
                     let t = format!("t{k}");
+                    // Either order gives the same; one shader less.
+                    let swapped = swapped && !matches!(op, Binary::Add | Binary::Mul);
                     let (a, b) = if swapped { (t.as_str(), v.as_str()) } else { (v.as_str(), t.as_str()) };
                     let (text, result) = self.steps(wide).binary(op, a, b, number, wide)?;
                     number = result;
@@ -359,7 +369,7 @@ impl<'c, 'a> Head<'c, 'a> {
             return Err(Error::new(ErrorKind::DtypeMismatch, message));
         }
         let to = number.wgsl(wide);
-        if walk == Walk::C4 && out.c4()?.channels % 4 != 0 {
+        if walk == Walk::C4 && (self.masked || out.c4()?.channels % 4 != 0) {
             self.params.u32("channels", out.c4()?.channels);
             let lanes = "4u * c + vec4u(0u, 1u, 2u, 3u) < vec4u(params.channels)";
             let _ = writeln!(body, "    return select({to}(), {v}, {lanes});");
@@ -386,7 +396,7 @@ impl<'c, 'a> Head<'c, 'a> {
     #[allow(clippy::too_many_arguments, reason = "the parts of one step")]
     fn scalar_step(
         &mut self,
-        op: crate::ops::Binary,
+        op: Binary,
         v: &str,
         constant: &str,
         value: f32,
@@ -394,7 +404,6 @@ impl<'c, 'a> Head<'c, 'a> {
         number: &mut Number,
         wide: bool,
     ) -> Result<String> {
-        use crate::ops::Binary;
         if op == Binary::Pow && !swapped && *number == Number::Float {
             if value == 2.0 {
                 return Ok(format!("{v} * {v}"));
@@ -403,6 +412,7 @@ impl<'c, 'a> Head<'c, 'a> {
                 return Ok(format!("sqrt({v})"));
             }
         }
+        let swapped = swapped && !matches!(op, Binary::Add | Binary::Mul);
         let (a, b) = if swapped { (constant, v) } else { (v, constant) };
         let (text, result) = self.steps(wide).binary(op, a, b, *number, wide)?;
         *number = result;
