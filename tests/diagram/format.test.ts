@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { count, formatBytes, formatMs, formatSeconds, formatShape, formatTick } from "../../www/diagram/format.js";
+import {
+  count,
+  formatBytes,
+  formatMs,
+  formatSeconds,
+  formatShape,
+  formatTick,
+  shortName,
+} from "../../www/diagram/format.js";
 
 const plain = (text: string) => text.replaceAll("\u00a0", " ");
 
@@ -37,6 +45,8 @@ it("formats durations, counts and shapes", () => {
   assert.equal(plain(count(0, "copy", "copies")), "0 copies");
   assert.equal(formatShape([1, 3, 128, 128]), "1×3×128×128");
   assert.equal(formatShape([]), "scalar");
+  assert.equal(shortName("conv_1"), "conv_1");
+  assert.equal(shortName("model/backbone/conv_1", 7), "…conv_1");
   assert.equal(plain(formatTick(20e6)), "20 MB");
   assert.equal(plain(formatTick(1.5e6)), "1.5 MB");
 });

@@ -14,7 +14,7 @@ import {
 import { type ArenaView, drawArena } from "./arena-view.js";
 import { html, setAttributes, setText, table } from "./dom.js";
 import { DiagramElement, define, noticeOf } from "./element.js";
-import { formatBytes } from "./format.js";
+import { formatBytes, shortName } from "./format.js";
 import type { EngineLike, EngineReport, LayerReport } from "./types.js";
 
 const STYLE = `
@@ -42,7 +42,7 @@ input[type=range] { display: block; height: 20px; margin: 0; accent-color: var(-
 .layer h3 { font-size: 13px; font-weight: 600; margin: 0 0 3px; overflow-wrap: anywhere; }
 .layer ul { list-style: none; font-size: 12px; display: grid; gap: 1px; }
 .layer li { overflow-wrap: anywhere; padding-inline-start: 15px; text-indent: -15px; }
-@container (max-width: 480px) { .layer { min-height: 11em; } }
+@container (max-width: 480px) { .layer { min-height: 14em; } }
 .layer li span { color: var(--fw-soft); }
 .layer .dot { display: inline-block; width: 9px; height: 9px; border-radius: 2px; background: var(--tone); margin-inline-end: 6px; }
 .rule { width: 18px; border-top: 2px dashed var(--fw-vermillion); }
@@ -227,9 +227,10 @@ export class FramewayArena extends DiagramElement {
     const lit = blocksOf(map, at);
     view.light(new Set(lit), layer.index);
     setAttributes(this.#slider, {
-      "aria-valuetext": [titleOf(layer, report), ...lit.map((block) => `${block.name}, ${describeBlock(block)}`)].join(
-        "; ",
-      ),
+      "aria-valuetext": [
+        titleOf(layer, report),
+        ...lit.map((block) => `${shortName(block.name)}, ${describeBlock(block)}`),
+      ].join("; "),
     });
     this.#panel.replaceChildren(
       html("h3", {}, titleOf(layer, report)),
@@ -241,7 +242,7 @@ export class FramewayArena extends DiagramElement {
 function titleOf(layer: LayerReport, { layers }: EngineReport): string {
   const kernel = layer.kernel ? `, kernel ${layer.kernel}` : "";
   const time = layer.gpuMs === undefined ? "" : `, ${layer.gpuMs.toFixed(2)} ms`;
-  return `Layer ${layer.index} of ${layers.length}: ${layer.op} “${layer.name}”${kernel}${time}`;
+  return `Layer ${layer.index} of ${layers.length}: ${layer.op} “${shortName(layer.name)}”${kernel}${time}`;
 }
 
 function itemOf(block: Block, layer: number): HTMLElement {
@@ -253,7 +254,7 @@ function itemOf(block: Block, layer: number): HTMLElement {
     { title: block.name },
     dot,
     `${role}${how} `,
-    html("b", {}, block.kind === "workspace" ? "" : block.name),
+    html("b", {}, block.kind === "workspace" ? "" : shortName(block.name)),
     html("span", {}, ` ${describeBlock(block)}`),
   );
 }
@@ -300,7 +301,7 @@ function tableOf({ layers }: EngineReport): HTMLTableElement {
       const out = (layer.outputs ?? []).map((tensor) => tensor.shape.join("×")).join(", ");
       return [
         `${layer.index}`,
-        layer.name,
+        shortName(layer.name),
         layer.op,
         out,
         formatBytes(written(layer)),

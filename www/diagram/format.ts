@@ -43,3 +43,8 @@ export function formatShape(shape: readonly number[]): string {
 function short(value: number): string {
   return Math.abs(value) < 99.95 ? value.toFixed(1) : Math.round(value).toString();
 }
+
+/** A name from a model, which may be hundreds of characters long, by its end, where names differ. */
+export function shortName(name: string, most = 44): string {
+  return name.length <= most ? name : `…${name.slice(1 - most)}`;
+}
