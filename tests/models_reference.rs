@@ -1,4 +1,5 @@
 //! The golden models on the CPU reference: importer and operators' references agree with onnxruntime.
+#![cfg(not(target_arch = "wasm32"))]
 
 #[path = "common/golden.rs"]
 mod golden;

@@ -1,5 +1,6 @@
 //! Operators on the edges where browser runtimes have failed, through the importer and the CPU reference; and the errors
 //! that contradictory models give. Values: tests/fixtures/operators.py.
+#![cfg(not(target_arch = "wasm32"))]
 
 #[path = "common/operators.rs"]
 mod operators;

@@ -1,8 +1,15 @@
-//! Reads a node test of the ONNX standard: a model, its inputs and the outputs it must give.
+//! The node tests of the ONNX standard: models, their inputs and the outputs they must give.
+//!
+//! They come with the Python package onnx 1.19.1 and are found through FRAMEWAY_ONNX_NODE_TESTS, a folder of `test_*`
+//! folders, or by asking `python3`. Which of them are in scope is listed in `../shared/onnx-node/core.txt`.
+
+#![allow(dead_code, reason = "each test takes what it needs")]
 
 use frameway::tensor::{DType, Data, Tensor};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// How a case went.
 pub enum Outcome {
@@ -17,26 +24,90 @@ pub enum Outcome {
 pub struct Case {
     model: Vec<u8>,
     /// Name and contents of each input that is fed.
-    pub inputs: Vec<(String, Tensor)>,
+    inputs: Vec<(String, Tensor)>,
     outputs: Vec<Tensor>,
     /// The inputs as the files hold them.
     raw_inputs: Vec<Vec<u8>>,
 }
 
 /// Where the tests lie, if they do.
-pub fn folder() -> Option<PathBuf> {
+fn folder() -> Option<&'static PathBuf> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let ask = "import onnx, os; print(os.path.join(os.path.dirname(onnx.__file__), 'backend/test/data/node'))";
     let python = || {
         let out = Command::new("python3").args(["-c", ask]).output().ok()?;
         Some(String::from_utf8(out.stdout).ok()?.trim().to_owned())
     };
-    let folder = PathBuf::from(std::env::var("FRAMEWAY_ONNX_NODE_TESTS").ok().or_else(python)?);
-    folder.join("test_add").is_dir().then_some(folder)
+    let find = || {
+        let folder = PathBuf::from(std::env::var("FRAMEWAY_ONNX_NODE_TESTS").ok().or_else(python)?);
+        folder.join("test_add").is_dir().then_some(folder)
+    };
+    FOLDER.get_or_init(find).as_ref()
+}
+
+/// How a list of cases went.
+#[derive(Default)]
+pub struct Tally(BTreeMap<&'static str, Vec<String>>);
+
+impl Tally {
+    pub fn add(&mut self, name: &str, outcome: Outcome) {
+        let (word, detail) = match outcome {
+            Outcome::Pass => ("pass", String::new()),
+            Outcome::Unsupported(why) => ("unsupported", why),
+            Outcome::Fail(why) => ("FAIL", why),
+        };
+        self.0.entry(word).or_default().push(format!("{name}: {detail}"));
+    }
+
+    /// Prints the counts and what did not pass; fails on a wrong result, and on fewer passes than before.
+    pub fn finish(self, must_pass: usize) {
+        for (word, cases) in &self.0 {
+            println!("{word}: {}", cases.len());
+            if *word != "pass" {
+                cases.iter().for_each(|case| println!("  {case}"));
+            }
+        }
+        let failed = self.0.get("FAIL").map_or(0, Vec::len);
+        assert_eq!(failed, 0, "wrong results or errors, listed above");
+        let passed = self.0.get("pass").map_or(0, Vec::len);
+        assert!(passed >= must_pass, "{passed} cases pass, {must_pass} did before");
+    }
+}
+
+/// The names of the cases in scope; `None`, and a printed line, where they or the tests are absent.
+pub fn core() -> Option<Vec<String>> {
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/onnx-node/core.txt");
+    let names = std::fs::read_to_string(&list).ok().filter(|_| folder().is_some());
+    if names.is_none() {
+        println!("skipped: needs {} and the node tests of onnx 1.19.1", list.display());
+    }
+    Some(names?.split_whitespace().map(str::to_owned).collect())
+}
+
+/// The case of this name.
+pub fn case(name: &str) -> Case {
+    let folder = folder().expect("the node tests");
+    Case::read(&folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 impl Case {
+    /// Tries `f` with the model and all inputs fed; where an operator wants some of them at compile time, all but the
+    /// first become constants, and at last all.
+    pub fn attempt(&self, mut f: impl FnMut(&[u8], &[Tensor]) -> Outcome) -> Outcome {
+        let mut outcome = Outcome::Pass;
+        for fed in [self.inputs.len(), 1, 0] {
+            let Some(inputs) = self.inputs.get(..fed) else { continue };
+            let feeds: Vec<Tensor> = inputs.iter().map(|(_, t)| t.clone()).collect();
+            outcome = f(&self.with_constants(fed), &feeds);
+            if !matches!(outcome, Outcome::Unsupported(_)) {
+                break;
+            }
+        }
+        outcome
+    }
+
     /// Reads the model and the first data set.
-    pub fn read(folder: &Path) -> Result<Self, String> {
+    fn read(folder: &Path) -> Result<Self, String> {
         let read = |path: PathBuf| std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()));
         let model = read(folder.join("model.onnx"))?;
         let set = |what: &str| -> Result<Vec<Vec<u8>>, String> {
@@ -50,7 +121,7 @@ impl Case {
     }
 
     /// The model, in which inputs from `fed` on are weights.
-    pub fn with_constants(&self, fed: usize) -> Vec<u8> {
+    fn with_constants(&self, fed: usize) -> Vec<u8> {
         let mut model = Vec::new();
         for field in fields(&self.model) {
             let Field { number: 7, wire: 2, payload, .. } = field else {

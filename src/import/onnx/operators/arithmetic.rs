@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::import::onnx::scope::{Scope, unsupported};
-use crate::ops::{Binary, Clip, Gemm, MatMul, Op, Unary, Where};
+use crate::ops::{Binary, Cast, Clip, Gemm, MatMul, Op, Unary, Where};
 
 impl Scope<'_, '_> {
     pub(super) fn unary(&mut self, op: Unary) -> Result<()> {
@@ -89,6 +89,21 @@ pub fn swish(s: &mut Scope<'_, '_>) -> Result<()> {
 pub fn modulo(s: &mut Scope<'_, '_>) -> Result<()> {
     let fmod = s.flag("fmod", false)?;
     s.binary(Binary::Mod { fmod })
+}
+
+/// <https://onnx.ai/onnx/operators/onnx__Pow.html>, whose operands may differ in type: the result has the base's, a float
+/// exponent makes the whole a float until then.
+pub fn power(s: &mut Scope<'_, '_>) -> Result<()> {
+    s.at_most(2)?;
+    let (base, exponent) = (s.input(0)?, s.input(1)?);
+    let (to, with) = (s.dtype(base)?, s.dtype(exponent)?);
+    let common = if with.is_float() && !to.is_float() { with } else { to };
+    let (base, exponent) = (s.convert(base, common)?, s.convert(exponent, common)?);
+    if common == to {
+        return s.finish(Op::Binary(Binary::Pow), vec![Some(base), Some(exponent)]);
+    }
+    let y = s.join(Binary::Pow, base, exponent)?;
+    s.finish(Op::Cast(Cast { to }), vec![Some(y)])
 }
 
 /// Max, Min and Sum of any number of inputs, from the left.

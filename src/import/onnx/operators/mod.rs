@@ -93,7 +93,7 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("Or", |s| s.binary(Binary::Or)),
     ("PRelu", |s| s.binary(Binary::PRelu)),
     ("Pad", movement::pad),
-    ("Pow", |s| s.binary(Binary::Pow)),
+    ("Pow", arithmetic::power),
     ("RMSNormalization", normalize::rms_norm),
     ("Range", index::range),
     ("Reciprocal", |s| s.unary(Unary::Reciprocal)),
