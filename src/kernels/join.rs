@@ -58,7 +58,7 @@ fn stretch(x: &Arg<'_>, out: &Arg<'_>, axis: usize, first: usize) -> Option<u64>
                 0 => first.checked_mul(Layout::C4.elements(&[1, c, out.shape()[2], out.shape()[3]].into()))?,
                 1 => {
                     let end = first + x.shape()[1];
-                    if first % 4 != 0 || (end % 4 != 0 && end != c) {
+                    if !first.is_multiple_of(4) || (!end.is_multiple_of(4) && end != c) {
                         return None;
                     }
                     first.checked_mul(inner)?
@@ -144,7 +144,7 @@ fn vectors(x: &Arg<'_>, out: &Arg<'_>, axis: usize, first: usize) -> Result<Opti
     }
     let (d, o) = (x.c4()?, out.c4()?);
     let end = first + d.channels as usize;
-    if axis == 1 && (first % 4 != 0 || (end % 4 != 0 && end != o.channels as usize)) {
+    if axis == 1 && (!first.is_multiple_of(4) || (!end.is_multiple_of(4) && end != o.channels as usize)) {
         return Ok(None);
     }
     let strides = [o.groups * o.plane(), o.plane(), o.w, 1];

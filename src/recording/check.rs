@@ -30,7 +30,7 @@ fn check_range(
     bytes: u64,
     may_be_empty: bool,
 ) -> std::result::Result<(), String> {
-    if offset % ALIGNMENT != 0 || bytes % 4 != 0 || (bytes == 0 && !may_be_empty) {
+    if !offset.is_multiple_of(ALIGNMENT) || !bytes.is_multiple_of(4) || (bytes == 0 && !may_be_empty) {
         return Err(format!("range {offset}+{bytes} of {space:?} is not aligned"));
     }
     let size = match space {
