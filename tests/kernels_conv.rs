@@ -110,8 +110,9 @@ fn depthwise() {
 
 #[test]
 fn transposed() {
-    // Input [n, c, h, w], output channels, kernel, stride, dilation, pads, output padding.
-    let shapes: &[([usize; 4], usize, [usize; 2], [usize; 2], [usize; 2], [usize; 4], [usize; 2])] = &[
+    /// Input [n, c, h, w], output channels, kernel, stride, dilation, pads, output padding.
+    type Transposed = ([usize; 4], usize, [usize; 2], [usize; 2], [usize; 2], [usize; 4], [usize; 2]);
+    let shapes: &[Transposed] = &[
         ([1, 8, 5, 6], 8, [2, 2], [2, 2], [1, 1], [0; 4], [0; 2]),
         ([2, 5, 4, 7], 1, [2, 2], [2, 2], [1, 1], [0; 4], [0; 2]),
         ([1, 6, 5, 5], 9, [3, 3], [2, 2], [1, 1], [1; 4], [1, 1]),

@@ -1,4 +1,5 @@
 //! The runtime on a real device, natively; skipped with a line where the machine has none.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(not(target_arch = "wasm32"))]
 
 #[path = "runtime/fixture.rs"]

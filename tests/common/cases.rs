@@ -101,7 +101,8 @@ pub fn compare(got: &Tensor, want: &Tensor, tolerance: f64) -> Result<(), String
     for (i, (a, b)) in got.data().to_f64().into_iter().zip(want.data().to_f64()).enumerate() {
         let same = a == b || (a.is_nan() && b.is_nan());
         let error = (a - b).abs() / b.abs().max(1.0);
-        if !same && !(error <= tolerance) {
+        let close = error <= tolerance;
+        if !same && !close {
             return Err(format!("element {i} of {}: got {a}, want {b}", got.ty()));
         }
     }

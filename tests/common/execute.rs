@@ -2,6 +2,7 @@
 //! nothing cached but pipelines. The arena is filled with NaN before each run, so that what is read must have been written.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use frameway::kernels::DeviceLimits;
 use frameway::lower::Lowered;
