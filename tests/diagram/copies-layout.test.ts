@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { crossing, line, overlaps, route } from "../../www/diagram/copies-geometry.js";
 import { layoutCopies, stagesOf, WIDE } from "../../www/diagram/copies-layout.js";
+import { spread } from "../../www/diagram/copies-ports.js";
 import { BY_REFERENCE, edge, ledger, USUAL, WITH_COPIES } from "../../www/diagram/gallery-mock.js";
 
 const WIDTHS = [326, 358, 480, WIDE, 640, 900, 1200];
@@ -107,6 +108,37 @@ describe("the layout", () => {
       order,
     );
     assert.equal(new Set(order).size, order.length);
+  });
+});
+
+describe("arrows that meet at one side of a box", () => {
+  const from = { x: 0, y: 100, width: 100, height: 42 };
+  const to = (y: number) => ({ x: 300, y, width: 100, height: 42 });
+  const routes = [0, 100, 200].map((y) => ({ from, to: to(y), curve: route(from, to(y), [], 0, false) }));
+
+  it("stand apart, the straight one in the middle, each on the side it goes to", () => {
+    const [up, straight, down] = spread(routes).map(([start]) => start.y);
+    assert.ok(up !== undefined && straight !== undefined && down !== undefined);
+    assert.equal(straight, 121);
+    assert.ok(up <= straight - 8 && down >= straight + 8);
+    assert.ok(up > from.y && down < from.y + from.height);
+  });
+
+  it("stay where they are alone", () => {
+    assert.deepEqual(
+      spread(routes.slice(0, 1)),
+      routes.slice(0, 1).map(({ curve }) => curve),
+    );
+    assert.deepEqual(spread([]), []);
+  });
+
+  it("never leave the box, however many they are", () => {
+    const many = Array.from({ length: 12 }, (_, i) => to(300 + 50 * i)).map((box) => ({
+      from,
+      to: box,
+      curve: route(from, box, [], 0, false),
+    }));
+    for (const [start] of spread(many)) assert.ok(start.y > from.y && start.y < from.y + from.height);
   });
 });
 

@@ -63,8 +63,9 @@ export function placeWide(
   const border = { x: middle - 5, y: 0, width: 10, height };
   const cpu = { x: 0, y: 0, width: border.x, height };
   const gpu = { x: border.x + border.width, y: 0, width: width - border.x - border.width, height };
+  const titles = { x: 0, y: 0, width, height: 32 };
   const counter = { x: middle - 80, y: 0, width: 160, height: 46 };
-  return { height, gap, cpu, gpu, border, boxes, taken: [border, counter] };
+  return { height, gap, cpu, gpu, border, boxes, taken: [border, titles, counter] };
 }
 
 /** The CPU's bank on top of the GPU's. */
@@ -98,9 +99,13 @@ export function placeNarrow(
     return { place, ghost, x, y: top + rows.indexOf(slot.row) * (box.height + m.rowGap), ...box };
   });
   const border = { x: 0, y: cpuHeight, width, height: strip };
+  const titles = [
+    { x: 0, y: 0, width, height: cpuTop },
+    { x: 0, y: height - 26, width: 110, height: 26 },
+  ];
   const cpu = { x: 0, y: 0, width, height: cpuHeight };
   const gpu = { x: 0, y: cpuHeight + strip, width, height: height - cpuHeight - strip };
-  return { height, gap: strip, cpu, gpu, border, boxes, taken: [border] };
+  return { height, gap: strip, cpu, gpu, border, boxes, taken: [border, ...titles] };
 }
 
 interface Assigned {

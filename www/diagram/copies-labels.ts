@@ -9,12 +9,6 @@ export interface Label extends Rect {
   readonly stacked?: boolean;
 }
 
-/** Room for a label's text, whatever its digits, so that it stays where it is while they change. */
-export function labelSize(form: Form, once: boolean, stacked: boolean): { width: number; height: number } {
-  if (stacked) return { width: form === "reference" ? 58 : 50, height: 26 };
-  return { width: form === "reference" ? 56 : once ? 84 : 102, height: 28 };
-}
-
 /** Small squares along a curve: what a label keeps clear of. */
 export function beads(curve: Curve): Rect[] {
   return Array.from({ length: 15 }, (_, i) => {
@@ -27,21 +21,58 @@ const ALONG = [0.5, 0.42, 0.58, 0.3, 0.7, 0.24, 0.76, 0.16, 0.84];
 /** A crossing is labelled to one side of the border, where it comes from first. */
 const BESIDE_BORDER = [0.26, 0.74, 0.2, 0.8, 0.32, 0.68, 0.14, 0.86];
 
-/** The first place along a curve, to its right or above it first, then at its target, where a label of this size is free. */
-export function placeLabel(
+/** How far off its shaft a label stands, and whether the shaft crosses the border. */
+export interface Where {
+  readonly off: number;
+  readonly crosses: boolean;
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Room for a label's text, whatever its digits, so that it stays where it is while they change. */
+function sizeOf(form: Form, once: boolean, stacked: boolean): Size {
+  if (stacked) return { width: form === "reference" ? 58 : 50, height: 26 };
+  return { width: form === "reference" ? 56 : once ? 84 : 102, height: 28 };
+}
+
+/** The label of an arrow to box `to`: bytes and time side by side, or one above the other where there is less room. */
+export function labelFor(
   curve: Curve,
   to: Rect,
-  size: { width: number; height: number },
-  off: number,
+  form: Form,
+  once: boolean,
+  narrow: boolean,
+  where: Where,
   taken: readonly Rect[],
-  crosses: boolean,
 ): Label {
-  const along = (crosses ? BESIDE_BORDER : ALONG).flatMap((t) => beside(curve, t, size, off));
+  if (!narrow) {
+    const free = candidatesOf(curve, to, sizeOf(form, once, false), where).find((label) => isFree(label, taken));
+    if (free) return free;
+  }
+  return { ...placeLabel(curve, to, sizeOf(form, once, true), where, taken), stacked: true };
+}
+
+/** The first free place for a label of this size, or else the one that covers least. */
+export function placeLabel(curve: Curve, to: Rect, size: Size, where: Where, taken: readonly Rect[]): Label {
+  const candidates = candidatesOf(curve, to, size, where);
+  return candidates.find((label) => isFree(label, taken)) ?? least(candidates, taken);
+}
+
+/** Along the curve, to its right or above it first, then at its target. */
+function candidatesOf(curve: Curve, to: Rect, size: Size, { off, crosses }: Where): Label[] {
   const x = to.x + to.width / 2 - size.width / 2;
-  const above: Label = { x, y: to.y - size.height - 2, ...size, anchor: "middle" };
-  const below: Label = { x, y: to.y + to.height + 2, ...size, anchor: "middle" };
-  const candidates = [...along, above, below];
-  return candidates.find((label) => !taken.some((rect) => overlaps(label, rect, 0))) ?? least(candidates, taken);
+  return [
+    ...(crosses ? BESIDE_BORDER : ALONG).flatMap((t) => beside(curve, t, size, off)),
+    { x, y: to.y - size.height - 2, ...size, anchor: "middle" },
+    { x, y: to.y + to.height + 2, ...size, anchor: "middle" },
+  ];
+}
+
+function isFree(label: Label, taken: readonly Rect[]): boolean {
+  return !taken.some((rect) => overlaps(label, rect, 0));
 }
 
 function beside(curve: Curve, t: number, { width, height }: { width: number; height: number }, off: number): Label[] {

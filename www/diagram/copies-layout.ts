@@ -12,7 +12,8 @@ import {
   shorten,
 } from "./copies-geometry.js";
 import { type Box, placeNarrow, placeWide } from "./copies-grid.js";
-import { badge, beads, type Label, labelSize, placeLabel } from "./copies-labels.js";
+import { badge, beads, type Label, labelFor, placeLabel } from "./copies-labels.js";
+import { spread } from "./copies-ports.js";
 import { type Form, formOf, widthOf } from "./copies-summary.js";
 import type { LedgerEdge } from "./types.js";
 
@@ -72,9 +73,7 @@ export function layoutCopies(
   const stages = stagesOf(edges);
   const ghostStages = stagesOf(ghosts);
 
-  // Beyond the picture's sides there is no room for labels either.
-  const outside = [-100, width - 1].map((x) => ({ x, y: 0, width: 101, height: frame.height }));
-  const taken: Rect[] = [...frame.boxes, ...frame.taken, ...outside];
+  const taken: Rect[] = [...frame.boxes, ...frame.taken, ...outside(width, frame.height)];
   const all = [...edges.map((edge) => ({ edge, ghost: false })), ...ghosts.map((edge) => ({ edge, ghost: true }))];
   const routed = all.flatMap(({ edge, ghost }, index) => {
     const [from, to] = [byId.get(edge.from), byId.get(edge.to)];
@@ -85,14 +84,16 @@ export function layoutCopies(
     const lane = ghost
       ? (ghostly.indexOf(edge) + real.length / 2 + (real.length > 0 ? 0.5 : 0)) * 18
       : (real.indexOf(edge) - (real.length - 1) / 2) * 18;
-    return [{ edge, ghost, index, to, curve: route(from, to, frame.boxes, lane, !wide) }];
+    return [{ edge, ghost, index, from, to, curve: route(from, to, frame.boxes, lane, !wide) }];
   });
+  const curves = spread(routed);
   // Every arrow keeps its labels off every other arrow where it can, so shafts are taken before any label is set.
-  for (const { curve } of routed) taken.push(...beads(curve));
+  for (const curve of curves) taken.push(...beads(curve));
   const links = linksOf(edges, byId, frame.boxes, wide);
   taken.push(...links.map((link) => link.label));
 
-  const arrows = routed.map(({ edge, ghost, index, to, curve }): Arrow => {
+  const arrows = routed.map(({ edge, ghost, index, to, curve: alone }, i): Arrow => {
+    const curve = curves[i] ?? alone;
     const form = formOf(edge);
     const bytes = edge.bytesPerFrame > 0 ? edge.bytesPerFrame : edge.bytes;
     const bold = form === "crossing" ? 1.5 : 0;
@@ -101,10 +102,10 @@ export function layoutCopies(
     const at = center(frame.border);
     const gate = form === "within" ? undefined : crossing(curve, wide ? "x" : "y", wide ? at.x : at.y);
     const number = ghost ? index - edges.length + 1 : 0;
-    const stacked = !wide || (form === "crossing" && frame.gap < 264);
-    const size = labelSize(form, edge.bytesPerFrame === 0, stacked);
-    const off = edge.implicit ? 15 : 9;
-    const label = ghost ? badge(curve, taken) : placeLabel(curve, to, size, off, taken, gate !== undefined);
+    const narrow = !wide || (form === "crossing" && frame.gap < 264);
+    const where = { off: edge.implicit ? 15 : 9, crosses: gate !== undefined };
+    const once = edge.bytesPerFrame === 0;
+    const label = ghost ? badge(curve, taken) : labelFor(curve, to, form, once, narrow, where, taken);
     taken.push(label);
     return {
       edge,
@@ -114,7 +115,7 @@ export function layoutCopies(
       path: pathOf(shorten(curve, headLength * 0.8)),
       width: shaft,
       head: headOf(curve, headLength, shaft),
-      label: { ...label, stacked },
+      label,
       gate,
       middle: pointAt(curve, 0.5),
       stage: (ghost ? ghostStages : stages).get(edge) ?? 0,
@@ -168,7 +169,7 @@ function linksOf(
     const { x, y } = pointAt(curve, 0.5);
     const size = { width: 6 * text.length, height: 14 };
     const left: Label = { x: x - size.width - 8, y: y - 7, ...size, anchor: "end" };
-    const label = wide && left.x > 0 ? left : placeLabel(curve, to, size, 5, boxes, false);
+    const label = wide && left.x > 0 ? left : placeLabel(curve, to, size, { off: 5, crosses: false }, boxes);
     return [{ path: pathOf(shorten(curve, 6)), label, text }];
   };
   const last = ["input", "arena"].find((id) => byId.has(id) && reaches(id) && !leaves(id));
@@ -178,6 +179,14 @@ function linksOf(
     ...link(byId.get(last ?? ""), byId.get(first ?? ""), "the network runs"),
     ...link(decoded, byId.get("video"), "the browser decodes"),
   ];
+}
+
+/** Beyond the picture's sides there is no room for labels. */
+function outside(width: number, height: number): Rect[] {
+  const far = 100;
+  const aside = [-far, width - 1].map((x) => ({ x, y: -far, width: far + 1, height: height + 2 * far }));
+  const beyond = [-far, height - 3].map((y) => ({ x: -far, y, width: width + 2 * far, height: far + 1 }));
+  return [...aside, ...beyond];
 }
 
 function headOf(curve: Curve, length: number, shaft: number): string {

@@ -26,7 +26,9 @@ export const STYLE = `
 .arrow.crossing { --tone: var(--fw-vermillion); }
 .arrow.ghost { --tone: light-dark(#8b949e, #7d8793); }
 .shaft { fill: none; stroke: var(--tone); }
-.once .shaft, .once .tip { opacity: .55; }
+.once .shaft, .once .tip { opacity: .42; }
+.label.past { font-weight: 500; fill: var(--fw-soft); }
+.label.past tspan { fill: inherit; }
 .reference .shaft { stroke-dasharray: 0.1 6; stroke-linecap: round; }
 .tip { fill: var(--tone); }
 .pulse { fill: none; stroke: light-dark(#fff, #10141a); stroke-linecap: round; stroke-dasharray: 5 200; opacity: 0; }

@@ -166,7 +166,7 @@ function arrowView(arrow: Arrow, layout: CopiesLayout, frames: number): ArrowVie
     return { group, shaft, tip, title, pulse: undefined, labels: [badge], texts: [] };
   }
   const pulse = svg("path", { class: "pulse", pathLength: 100, "aria-hidden": "true" });
-  const { nodes, texts } = labelView(arrow.label, layout);
+  const { nodes, texts } = labelView(arrow.label, layout, once);
   setAttributes(group, {
     "data-edge": edge.id,
     "data-kind": edge.kind,
@@ -187,14 +187,21 @@ function anchorOf({ x, width, anchor }: Label): number {
 }
 
 /** Two lines: side by side the kind and the numbers, stacked the bytes and the time. */
-function labelView(label: Label, layout: CopiesLayout): { nodes: SVGTextElement[]; texts: SVGElement[] } {
+function labelView(
+  label: Label,
+  layout: CopiesLayout,
+  past: boolean,
+): { nodes: SVGTextElement[]; texts: SVGElement[] } {
   const { x, y, width, anchor } = label;
   const at = anchorOf(label);
   const within = (layout.wide ? x + width / 2 > layout.gpu.x : y > layout.border.y) ? "gpu" : "cpu";
   const [first, second] = label.stacked ? ["", "minor"] : ["minor", ""];
   const line = (className: string, dy: number) => svg("tspan", { class: className, x: at, y: y + dy });
   const texts = [line(first, 11), line(second, 25)];
-  return { nodes: [svg("text", { class: `label ${within}`, "text-anchor": anchor }, ...texts)], texts };
+  return {
+    nodes: [svg("text", { class: `label ${within}${past ? " past" : ""}`, "text-anchor": anchor }, ...texts)],
+    texts,
+  };
 }
 
 function update(view: ArrowView, arrow: Arrow, frames: number): void {
