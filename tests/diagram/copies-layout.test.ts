@@ -60,7 +60,7 @@ describe("the layout", () => {
         .filter((box) => box.ghost)
         .map((box) => box.place.id)
         .sort(),
-      ["canvas2d", "float32", "imagedata"],
+      ["canvas-2d", "canvas-small", "float-array"],
     );
   });
 

@@ -52,7 +52,7 @@ describe("the sentence", () => {
   });
 
   it("sums up the usual way", () => {
-    assert.equal(plain(summarizeComparison(USUAL)), "The usual canvas way: 7 copies, 3.2 MB, 5.2 ms.");
+    assert.equal(plain(summarizeComparison(USUAL)), "The usual canvas way: 7 copies, 2.0 MB, 5.2 ms.");
   });
 });
 

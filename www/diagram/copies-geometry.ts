@@ -91,14 +91,7 @@ export function route(a: Rect, b: Rect, obstacles: readonly Rect[], lane: number
     if (!obstacles.some((box) => box !== a && box !== b && overlaps(span, box, -2))) {
       return line({ x, y: from }, { x, y: to });
     }
-    const right = Math.max(a.x + a.width, b.x + b.width);
-    const out = right + 34 + Math.abs(lane) * 2;
-    return [
-      { x: a.x + a.width, y: ca.y + lane / 2 },
-      { x: out, y: ca.y + lane / 2 },
-      { x: out, y: cb.y + lane / 2 },
-      { x: b.x + b.width, y: cb.y + lane / 2 },
-    ];
+    return around(a, b, lane, upright && isRightmost(a, obstacles));
   }
   if (Math.abs(dy) < a.height / 2) {
     const y = (ca.y + cb.y) / 2 + lane;
@@ -125,6 +118,25 @@ export function route(a: Rect, b: Rect, obstacles: readonly Rect[], lane: number
   };
   const hidden = obstacles.some((box) => box !== a && box !== b && overlaps(before, box, 0));
   return hidden ? bendInto(a, b, lane) : bendUpright(a, b, lane);
+}
+
+/** Out of the side, past what stands between, and in through the same side: the right one, where there is room. */
+function around(a: Rect, b: Rect, lane: number, onLeft: boolean): Curve {
+  const [ya, yb] = [center(a).y + lane / 2, center(b).y + lane / 2];
+  const side = (box: Rect) => (onLeft ? box.x : box.x + box.width);
+  const beyond = onLeft ? Math.min(side(a), side(b)) - 24 : Math.max(side(a), side(b)) + 34;
+  const out = beyond + (onLeft ? -1 : 1) * Math.abs(lane) * 2;
+  return [
+    { x: side(a), y: ya },
+    { x: out, y: ya },
+    { x: out, y: yb },
+    { x: side(b), y: yb },
+  ];
+}
+
+/** True in the last of several columns, beyond which the picture ends. */
+function isRightmost(box: Rect, boxes: readonly Rect[]): boolean {
+  return boxes.every((other) => other.x <= box.x + 1) && boxes.some((other) => other.x < box.x - 1);
 }
 
 /** Leaves through the side, arrives through the side. */
