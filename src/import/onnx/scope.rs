@@ -81,6 +81,11 @@ impl<'g, 'a> Scope<'g, 'a> {
         }
     }
 
+    /// True where the file states the attribute.
+    pub fn has(&self, name: &str) -> bool {
+        self.proto.attributes.iter().any(|a| a.name == name)
+    }
+
     pub fn optional_int(&mut self, name: &str) -> Result<Option<i64>> {
         match self.attribute(name) {
             None => Ok(None),

@@ -6,6 +6,8 @@ mod attention;
 mod index;
 mod movement;
 mod normalize;
+mod quantize;
+mod recurrent;
 mod resample;
 mod steps;
 mod windows;
@@ -13,6 +15,7 @@ mod windows;
 use super::scope::Scope;
 use crate::error::Result;
 use crate::ops::{Binary, ReduceKind, Unary};
+use recurrent::Cell;
 
 /// Reads one node into the graph.
 pub type Importer = fn(&mut Scope<'_, '_>) -> Result<()>;
@@ -46,12 +49,15 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("Constant", movement::constant),
     ("ConstantOfShape", movement::constant_of_shape),
     ("Conv", windows::conv),
+    ("ConvInteger", quantize::conv_integer),
     ("ConvTranspose", windows::conv_transpose),
     ("Cos", |s| s.unary(Unary::Cos)),
     ("Cosh", |s| s.unary(Unary::Cosh)),
     ("DepthToSpace", movement::depth_to_space),
+    ("DequantizeLinear", quantize::dequantize),
     ("Div", |s| s.binary(Binary::Div)),
     ("Dropout", movement::dropout),
+    ("DynamicQuantizeLinear", quantize::dynamic_quantize),
     ("Elu", arithmetic::elu),
     ("Equal", |s| s.binary(Binary::Equal)),
     ("Erf", |s| s.unary(Unary::Erf)),
@@ -59,6 +65,7 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("Expand", movement::expand),
     ("Flatten", movement::flatten),
     ("Floor", |s| s.unary(Unary::Floor)),
+    ("GRU", |s| recurrent::recurrent(s, Cell::Gru)),
     ("Gather", movement::gather),
     ("GatherElements", index::gather_elements),
     ("GatherND", index::gather_nd),
@@ -73,6 +80,7 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("HardSwish", |s| s.unary(Unary::HardSwish)),
     ("Identity", movement::identity),
     ("InstanceNormalization", normalize::instance_norm),
+    ("LSTM", |s| recurrent::recurrent(s, Cell::Lstm)),
     ("LayerNormalization", normalize::layer_norm),
     ("LeakyRelu", arithmetic::leaky_relu),
     ("Less", |s| s.binary(Binary::Less)),
@@ -80,6 +88,7 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("Log", |s| s.unary(Unary::Log)),
     ("LogSoftmax", |s| normalize::softmax(s, true)),
     ("MatMul", arithmetic::matmul),
+    ("MatMulInteger", quantize::matmul_integer),
     ("Max", |s| arithmetic::variadic(s, Binary::Max)),
     ("MaxPool", windows::max_pool),
     ("Mean", arithmetic::mean),
@@ -94,7 +103,11 @@ const OPERATORS: &[(&str, Importer)] = &[
     ("PRelu", |s| s.binary(Binary::PRelu)),
     ("Pad", movement::pad),
     ("Pow", arithmetic::power),
+    ("QLinearConv", quantize::conv),
+    ("QLinearMatMul", quantize::matmul),
+    ("QuantizeLinear", quantize::quantize),
     ("RMSNormalization", normalize::rms_norm),
+    ("RNN", |s| recurrent::recurrent(s, Cell::Rnn)),
     ("Range", index::range),
     ("Reciprocal", |s| s.unary(Unary::Reciprocal)),
     ("ReduceL1", |s| normalize::reduce(s, ReduceKind::L1)),

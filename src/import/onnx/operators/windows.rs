@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::import::onnx::scope::{Scope, unsupported};
 use crate::ops::{AutoPad, Conv, ConvTranspose, Op, Pool, PoolKind, Window};
 
-fn window(s: &mut Scope<'_, '_>) -> Result<Window> {
+pub(super) fn window(s: &mut Scope<'_, '_>) -> Result<Window> {
     let auto_pad = match s.text("auto_pad", "NOTSET")? {
         "NOTSET" | "" => AutoPad::Explicit,
         "SAME_UPPER" => AutoPad::SameUpper,
@@ -25,7 +25,7 @@ fn window(s: &mut Scope<'_, '_>) -> Result<Window> {
     Ok(window)
 }
 
-fn groups(s: &mut Scope<'_, '_>) -> Result<usize> {
+pub(super) fn groups(s: &mut Scope<'_, '_>) -> Result<usize> {
     let groups = s.int("group", 1)?;
     usize::try_from(groups).ok().filter(|&g| g > 0).ok_or_else(|| unsupported(format!("group={groups}")))
 }
