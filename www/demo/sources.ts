@@ -1,0 +1,130 @@
+import samplePicture from "@vladmandic/face-api/demo/sample3.jpg?url";
+
+/** A source of pictures that could not be opened, in words for the page. */
+export class SourceError extends Error {
+  override readonly name = "SourceError";
+}
+
+/** Something that plays in the page's `<video>` until it is stopped. */
+export interface Source {
+  /** Ends it and frees the camera. */
+  stop(): void;
+}
+
+async function play(video: HTMLVideoElement): Promise<void> {
+  if (video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) {
+    await new Promise<void>((resolve, reject) => {
+      video.addEventListener("loadeddata", () => resolve(), { once: true });
+      video.addEventListener("error", () => reject(new SourceError("This file holds no video the browser can play.")), {
+        once: true,
+      });
+    });
+  }
+  await video.play();
+}
+
+function fromStream(video: HTMLVideoElement, stream: MediaStream, more?: () => void): Source {
+  video.srcObject = stream;
+  return {
+    stop() {
+      more?.();
+      for (const track of stream.getTracks()) track.stop();
+      video.srcObject = null;
+    },
+  };
+}
+
+/** The camera. */
+export async function openCamera(video: HTMLVideoElement): Promise<Source> {
+  if (!navigator.mediaDevices) {
+    throw new SourceError("The camera needs a secure page: open it over https or from localhost.");
+  }
+  try {
+    const stream = await navigator.mediaDevices.getUserMedia({ video: { width: 640, height: 480 }, audio: false });
+    const source = fromStream(video, stream);
+    await play(video);
+    return source;
+  } catch (error) {
+    const name = error instanceof DOMException ? error.name : "";
+    if (name === "NotAllowedError") {
+      throw new SourceError(
+        "The camera was refused. Allow it beside the page's address and choose Camera again, or take the sample clip.",
+      );
+    }
+    if (name === "NotFoundError") throw new SourceError("There is no camera here. Take the sample clip or a file.");
+    if (name === "NotReadableError") throw new SourceError("Another program holds the camera. Close it and try again.");
+    throw error;
+  }
+}
+
+/** A picture that is panned and zoomed on a canvas: a clip that needs no download and no decoder. */
+export async function openSample(video: HTMLVideoElement): Promise<Source> {
+  const picture = new Image();
+  picture.src = samplePicture;
+  try {
+    await picture.decode();
+  } catch {
+    throw new SourceError("The sample picture is missing. Run npm install, then reload.");
+  }
+  return openPicture(video, picture);
+}
+
+async function openPicture(video: HTMLVideoElement, picture: HTMLImageElement): Promise<Source> {
+  const canvas = document.createElement("canvas");
+  canvas.width = 640;
+  canvas.height = 480;
+  const context = canvas.getContext("2d");
+  if (!context) throw new SourceError("This browser gives no 2D canvas to draw the clip on.");
+  const begin = performance.now();
+  let running = true;
+  const draw = () => {
+    if (!running) return;
+    const t = (performance.now() - begin) / 1000;
+    const cover = Math.max(canvas.width / picture.naturalWidth, canvas.height / picture.naturalHeight);
+    const scale = cover * (1.25 + 0.15 * Math.sin(t / 3));
+    const [w, h] = [picture.naturalWidth * scale, picture.naturalHeight * scale];
+    const x = (canvas.width - w) * (0.5 + 0.4 * Math.sin(t / 2));
+    const y = (canvas.height - h) * (0.25 + 0.15 * Math.cos(t / 2.6));
+    context.drawImage(picture, x, y, w, h);
+    requestAnimationFrame(draw);
+  };
+  draw();
+  const source = fromStream(video, canvas.captureStream(30), () => {
+    running = false;
+  });
+  await play(video);
+  return source;
+}
+
+/** A video or picture of the visitor's own. */
+export async function openFile(video: HTMLVideoElement, file: File): Promise<Source> {
+  const url = URL.createObjectURL(file);
+  if (file.type.startsWith("image/")) {
+    const picture = new Image();
+    picture.src = url;
+    try {
+      await picture.decode();
+    } catch {
+      throw new SourceError(`${file.name} is no picture the browser can read.`);
+    } finally {
+      URL.revokeObjectURL(url);
+    }
+    return openPicture(video, picture);
+  }
+  video.srcObject = null;
+  video.src = url;
+  video.loop = true;
+  const stop = () => {
+    video.pause();
+    video.removeAttribute("src");
+    video.load();
+    URL.revokeObjectURL(url);
+  };
+  try {
+    await play(video);
+  } catch (error) {
+    stop();
+    throw error instanceof SourceError ? error : new SourceError(`${file.name} cannot be played here.`);
+  }
+  return { stop };
+}
