@@ -25,7 +25,8 @@ const watermarks = element<HTMLElementTagNameMap["frameway-watermarks"]>("waterm
 const numbers = new Numbers(element("numbers"));
 
 function complain(error: unknown): void {
-  const text = error instanceof FramewayError ? error.toString() : error instanceof Error ? error.message : String(error);
+  const text =
+    error instanceof FramewayError ? error.toString() : error instanceof Error ? error.message : String(error);
   notice.textContent = text;
   notice.hidden = false;
 }
@@ -64,12 +65,14 @@ async function watch(runtime: Runtime, engine: Engine, isCurrent: () => boolean)
         document.body.dataset["faces"] = String(faces.length);
       }
       const { times } = lease;
+      const { preMs, networkMs, postMs } = times.gpu ?? {};
+      const onGpu = (preMs ?? 0) + (networkMs ?? 0) + (postMs ?? 0);
       numbers.add({
         upload: times.uploadMs,
-        pre: times.gpu?.preMs ?? times.preMs,
-        network: times.gpu?.networkMs ?? times.waitMs,
-        post: times.gpu?.postMs,
-        readback: times.readbackMs,
+        pre: preMs ?? times.preMs,
+        network: networkMs ?? times.waitMs,
+        post: postMs,
+        readback: networkMs === undefined ? undefined : Math.max(0, times.waitMs - onGpu),
       });
       lease.release();
     }

@@ -25,7 +25,14 @@ export function measureUsualWay(video: HTMLVideoElement, size: number, rawOutput
   const output = new ArrayBuffer(rawOutputBytes);
   let image = smallContext.getImageData(0, 0, size, size);
   let floats = new Float32Array(pixels * 3);
-  const steps: { from: string; to: string; kind: LedgerEdge["kind"]; bytes: number; reason: string; run: () => void }[] = [
+  const steps: {
+    from: string;
+    to: string;
+    kind: LedgerEdge["kind"];
+    bytes: number;
+    reason: string;
+    run: () => void;
+  }[] = [
     {
       from: "video",
       to: "canvas-2d",

@@ -1,7 +1,18 @@
-import init, { version as crateVersion } from "./wasm/frameway.js";
-
-/** The version of the package, as its wasm module reports it. */
-export async function version(): Promise<string> {
-  await init();
-  return crateVersion();
-}
+export { Engine, type Feeds } from "./engine.js";
+export { type ErrorKind, FramewayError } from "./errors.js";
+export { Ledger, type LedgerBounds } from "./ledger.js";
+export {
+  type Detection,
+  type DetectionsOptions,
+  detectionsOf,
+  Postprocess,
+  type PostprocessStep,
+  postprocess,
+} from "./postprocess.js";
+export { Preprocess, type PreprocessStep, preprocess, type ResizeOptions } from "./preprocess.js";
+export { type FrameReport, InferRequest, Lease, LeasedOutput, RequestPool } from "./requests.js";
+export { type CompileOptions, Runtime, type RuntimeOptions } from "./runtime.js";
+export type { StreamOptions } from "./stream.js";
+export { ExplicitTensor, isContiguous, type Tensor, type TensorInit } from "./tensor.js";
+export type * from "./types.js";
+export { version } from "./version.js";

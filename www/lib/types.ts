@@ -184,3 +184,19 @@ export interface AdapterInfo {
   readonly features: readonly string[];
   readonly limits: Readonly<Record<string, number>>;
 }
+
+/** How long the parts of a run took, in milliseconds. Those of the GPU lie within `waitMs`. */
+export interface RunTimes {
+  /** Number of the frame in the ledger, from 1. */
+  readonly frame: number;
+  /** Writing tensors. */
+  readonly uploadMs: number;
+  /** Handing frames over and encoding their pre-processing. */
+  readonly preMs: number;
+  /** Encoding and submitting the network. */
+  readonly encodeMs: number;
+  /** From submission until the results could be read. */
+  readonly waitMs: number;
+  /** What the GPU's own clock says, where the adapter has one. */
+  readonly gpu?: { readonly preMs?: number; readonly networkMs?: number; readonly postMs?: number };
+}

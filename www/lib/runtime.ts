@@ -1,0 +1,122 @@
+import { Engine } from "./engine.js";
+import { guarded, guardedSync } from "./errors.js";
+import { Ledger } from "./ledger.js";
+import type { Postprocess } from "./postprocess.js";
+import type { Preprocess } from "./preprocess.js";
+import { readModel } from "./source.js";
+import { ExplicitTensor, report, type TensorInit } from "./tensor.js";
+import type { AdapterInfo, MemoryLimits, MemoryReport, ModelSource, Progress } from "./types.js";
+import type { LoadedHandle, RuntimeHandle } from "./wasm/frameway.js";
+import { wasm } from "./wasm.js";
+
+/** Options of {@link Runtime.create}. */
+export interface RuntimeOptions {
+  /** Which adapter to prefer where there are several. */
+  powerPreference?: GPUPowerPreference;
+  /** A device of the page's own, which then stays the page's. */
+  device?: GPUDevice;
+}
+
+/** Options of {@link Runtime.compile}. */
+export interface CompileOptions {
+  /** Found out from the bytes when absent. */
+  format?: "onnx" | "tflite" | "plan";
+  /** Fixes dynamic dimensions, by input. */
+  shapes?: Readonly<Record<string, readonly number[]>>;
+  /** How a frame becomes an input. */
+  preprocess?: Readonly<Record<string, Preprocess>>;
+  /** What happens to the outputs on the GPU. */
+  postprocess?: Postprocess;
+  /** Most bytes of each memory pool. */
+  limits?: MemoryLimits;
+  /** `strict`: a copy or re-layout that nobody asked for is an error that names the edge. */
+  copies?: "report" | "strict";
+  /** Precision of the intermediates. */
+  precision?: "float32" | "float16" | "auto";
+  /** Where each output is wanted; `cpu` when absent. */
+  outputs?: Readonly<Record<string, "cpu" | "gpu">>;
+  /** The model's name for reports. */
+  name?: string;
+  /** Told how far the work has come. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** Lets the page draw: compiling holds its thread for a moment. */
+function breathe(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** A GPU device with its ledger and its compiler. */
+export class Runtime {
+  readonly #handle: RuntimeHandle;
+  /** The account of every byte that moves. */
+  readonly ledger: Ledger;
+  /** Resolves when the device is gone, also when the runtime is closed (`reason` is then "closed"). */
+  readonly lost: Promise<{ readonly reason: string; readonly message: string }>;
+
+  private constructor(handle: RuntimeHandle) {
+    this.#handle = handle;
+    this.ledger = new Ledger(handle);
+    this.lost = guarded(async () => report((await handle.lost()) as string));
+  }
+
+  /** Finds an adapter and opens a device; rejects with `no-webgpu` and advice where there is none. */
+  static async create(options: RuntimeOptions = {}): Promise<Runtime> {
+    return guarded(async () => {
+      const { RuntimeHandle } = await wasm();
+      const { device, ...rest } = options;
+      return new Runtime((await RuntimeHandle.create(JSON.stringify(rest), device)) as RuntimeHandle);
+    }, "no-webgpu");
+  }
+
+  /** The adapter it computes on. */
+  get adapter(): AdapterInfo {
+    return report(this.#handle.adapter);
+  }
+
+  /** The GPUDevice, for a page that draws with it. */
+  get device(): GPUDevice {
+    return this.#handle.device as GPUDevice;
+  }
+
+  /** What is alive, in bytes. */
+  memory(): MemoryReport {
+    return report(this.#handle.memory());
+  }
+
+  /** Errors of the GPU that no call reported; none are expected. */
+  errors(): readonly string[] {
+    return report(this.#handle.errors());
+  }
+
+  /** Compiles a model for this adapter and loads it. */
+  async compile(source: ModelSource, options: CompileOptions = {}): Promise<Engine> {
+    return guarded(async () => {
+      const { onProgress, ...rest } = options;
+      const bytes = await readModel(source, onProgress);
+      const tell =
+        onProgress &&
+        ((phase: Progress["phase"], done: number, total: number) => {
+          onProgress({ phase, done, total });
+        });
+      await breathe();
+      const compiled = this.#handle.compile(bytes, JSON.stringify(rest), tell);
+      const loaded = (await this.#handle.load(compiled, tell)) as LoadedHandle;
+      return new Engine(loaded, () => this.ledger.snapshot());
+    }, "invalid-model");
+  }
+
+  /** A tensor whose identity card is written out; nothing of it is converted behind the caller's back. */
+  tensor(init: TensorInit): ExplicitTensor {
+    return guardedSync(() => new ExplicitTensor(init));
+  }
+
+  /** Waits for what is in flight, then frees everything. */
+  async close(): Promise<void> {
+    await guarded(() => this.#handle.close());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
