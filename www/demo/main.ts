@@ -36,7 +36,7 @@ function say(progress: Progress): void {
   placeholder.textContent = `Preparing the face detector: ${progress.phase}${part} …`;
 }
 
-function describe(runtime: Runtime): void {
+function showAdapter(runtime: Runtime): void {
   const { vendor, architecture, isFallback } = runtime.adapter;
   const badge = element("adapter");
   badge.textContent = `GPU: ${[vendor, architecture].filter(Boolean).join(" ") || "unnamed"}`;
@@ -47,7 +47,7 @@ function describe(runtime: Runtime): void {
 }
 
 /** Runs every frame of the `<video>` until the source changes. */
-async function watch(runtime: Runtime, engine: Engine, isCurrent: () => boolean): Promise<void> {
+async function watch(engine: Engine, isCurrent: () => boolean): Promise<void> {
   const pool = await engine.requests(2);
   try {
     copies.comparison = { edges: measureUsualWay(video, MODEL_SIZE, RAW_OUTPUT_BYTES) };
@@ -91,7 +91,7 @@ async function main(): Promise<void> {
     complain(error);
     return;
   }
-  describe(runtime);
+  showAdapter(runtime);
   copies.runtime = runtime;
   watermarks.runtime = runtime;
   runtime.lost.then(({ message }) => complain(new Error(`The GPU device was lost: ${message}. Reload the page.`)));
@@ -122,7 +122,7 @@ async function main(): Promise<void> {
       source = opened;
       placeholder.hidden = true;
       document.body.dataset["source"] = name;
-      await watch(runtime, engine, () => mine === turn);
+      await watch(engine, () => mine === turn);
     } catch (error) {
       if (mine !== turn) return;
       placeholder.hidden = false;
