@@ -137,13 +137,13 @@ pub fn variants() -> Vec<Sample> {
     all.push(sample(5, 3, 7, 3, 1, DType::F32).epilogue(vec![Step::Unary(Unary::Relu)], &[]));
     all.push(sample(8, 8, 8, 1, 1, DType::F16));
     all.push(sample(8, 8, 8, 1, 2, DType::F32));
-    all.extend([8, 2].map(|stride| {
-        let window = Window { strides: vec![stride / 2; 2], pads: vec![1; 4], ..Window::default() };
-        let out = 6 / (stride / 2) + 1;
+    all.extend([(3, 1), (5, 1), (3, 2)].map(|(k, stride)| {
+        let window = Window { strides: vec![stride; 2], pads: vec![k / 2; 4], ..Window::default() };
+        let side = 6 / stride + 1;
         Sample::new(Op::Conv(Conv { window, groups: 8 }))
             .input(DType::F32, &[1, 8, 7, 7], Layout::C4)
-            .zeros(&[8, 1, 3, 3])
-            .output(DType::F32, &[1, 8, out, out], Layout::C4)
+            .zeros(&[8, 1, k, k])
+            .output(DType::F32, &[1, 8, side, side], Layout::C4)
     }));
     all.push(
         Sample::new(Op::ConvTranspose(ConvTranspose { groups: 1, ..ConvTranspose::default() }))

@@ -10,20 +10,27 @@ use crate::tensor::DType;
 pub const FILE: &str = include_str!("conv_depthwise.wgsl");
 /// The text as committed: steps of one along a row.
 pub const ROW: &str = include_str!("conv_depthwise_row.wgsl");
+/// The text as committed: 3 x 3 in steps of one.
+pub const STRIP: &str = include_str!("conv_depthwise_strip.wgsl");
 
 /// The kernel.
 pub fn kernel<'a>(ctx: &Context<'a>, g: &Geometry<'a>) -> Result<Kernel<'a>> {
     let mut head = Head::new(ctx);
     let group = group_size(ctx.limits);
-    let sliding = g.strides[1] == 1 && g.dilations[1] == 1 && g.kernel[1] > 1;
     let (packed, bias) = pack(g)?;
-    let (tiles, across) = if sliding {
-        let across = g.y.w.div_ceil(4);
-        ([across, across * g.y.h, 0, bias], across * g.y.h)
-    } else {
-        let across = g.y.plane().div_ceil(4);
-        ([across, 0, 0, bias], across)
-    };
+    let across = g.y.w.div_ceil(4);
+    let dense = g.strides[1] == 1 && g.dilations[1] == 1;
+    let (label, file, tiles, threads) =
+        if dense && g.kernel == [3, 3] && g.strides[0] == 1 && g.dilations[0] == 1 && g.y.h >= 4 {
+            let rows = strip(g, ctx.limits.cpu);
+            let strips = across * g.y.h.div_ceil(rows);
+            ("conv_depthwise strip", STRIP, [across, strips, rows, bias], strips)
+        } else if dense && g.kernel[1] > 1 {
+            ("conv_depthwise row", ROW, [across, across * g.y.h, 0, bias], across * g.y.h)
+        } else {
+            let tiles = g.y.plane().div_ceil(4);
+            ("conv_depthwise", FILE, [tiles, 0, 0, bias], tiles)
+        };
     g.declare(&mut head, tiles)?;
     head.define("GROUP", group);
     let x = head.input(0, true)?;
@@ -34,9 +41,17 @@ pub fn kernel<'a>(ctx: &Context<'a>, g: &Geometry<'a>) -> Result<Kernel<'a>> {
     head.storer("y", y, true)?;
     head.mask_always();
     head.epilogue(Walk::C4, Number::Float)?;
-    let groups = linear_groups(g.y.n * g.y.groups * across, group, ctx.limits)?;
-    let (label, file) = if sliding { ("conv_depthwise row", ROW) } else { ("conv_depthwise", FILE) };
+    let groups = linear_groups(g.y.n * g.y.groups * threads, group, ctx.limits)?;
     Ok(Kernel::one(head.finish(label, file, groups)?).in_place(in_place(ctx, Walk::C4)))
+}
+
+/// Rows of a strip: the more, the fewer loads, as long as there are strips enough to share out.
+fn strip(g: &Geometry<'_>, cpu: bool) -> u32 {
+    if !cpu {
+        return 4;
+    }
+    let wide = u64::from(g.y.vectors()) / 64 >= 256 && g.y.h >= 16;
+    if wide { 16 } else { 8 }
 }
 
 /// Weights of [channel vectors][taps], then a bias vector for each channel vector; and the index of the first of those.

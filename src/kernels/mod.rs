@@ -126,6 +126,7 @@ pub fn preprocess_variants() -> Vec<crate::ops::Preprocess> {
 pub const FILES: &[(&str, &str)] = &[
     ("conv_depthwise.wgsl", conv_depthwise::FILE),
     ("conv_depthwise_row.wgsl", conv_depthwise::ROW),
+    ("conv_depthwise_strip.wgsl", conv_depthwise::STRIP),
     ("conv_general.wgsl", conv_general::FILE),
     ("conv_matrix.wgsl", conv_matrix::FILE),
     ("conv_outer.wgsl", conv_outer::FILE),
