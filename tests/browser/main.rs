@@ -4,5 +4,7 @@
 
 mod device;
 mod files;
+mod onnx;
+mod page;
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
