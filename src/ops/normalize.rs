@@ -81,7 +81,7 @@ impl Softmax {
         // A scalar is a list of one, as in numpy.
         let dims = if shape.is_empty() { &[1][..] } else { shape };
         let at = axis(self.axis, dims.len())?;
-        let product = |dims: &[usize]| dims.iter().product::<usize>();
+        let product = |dims: &[usize]| dims.iter().fold(1usize, |n, &d| n.saturating_mul(d));
         Ok(if self.flattened {
             [product(&dims[..at]), product(&dims[at..]), 1]
         } else {

@@ -1,6 +1,6 @@
 //! Conversion between layouts: a node like any other, so that it is seen in every report.
 
-use super::args::{at_most, output, required, shape_error};
+use super::args::{at_most, infer_one, output, required, shape_error};
 use super::{Operand, Operator};
 use crate::error::Result;
 use crate::tensor::Layout;
@@ -28,6 +28,7 @@ impl Operator for Relayout {
     }
 
     fn eval(&self, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>> {
+        infer_one(self, inputs)?;
         Ok(vec![required(inputs, 0, "input")?.clone()])
     }
 }

@@ -90,6 +90,7 @@ impl Operator for Identity {
     }
 
     fn eval(&self, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>> {
+        infer_one(self, inputs)?;
         Ok(vec![required(inputs, 0, "input")?.clone()])
     }
 }
@@ -117,6 +118,7 @@ impl Operator for ShapeOf {
     }
 
     fn eval(&self, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>> {
+        infer_one(self, inputs)?;
         Ok(vec![self.of(required(inputs, 0, "input")?.shape())?])
     }
 }
