@@ -116,7 +116,7 @@ fn resizes() {
                 let name = format!("{mode:?} {coordinates:?} {shape:?} to {sizes:?}");
                 table.case(&gpu, name, CLOSE, |g| {
                     both(g.input("x", DType::F32, shape), |x| {
-                        let inputs = [Some(x.id()), None, None, Some(g.ints(sizes.map(|s| i64::from(s))).id())];
+                        let inputs = [Some(x.id()), None, None, Some(g.ints(sizes.map(i64::from)).id())];
                         g.node(op.clone(), inputs)
                     })
                 });
