@@ -59,7 +59,7 @@ fn figures(lowered: &Lowered) -> String {
         lowered.layers.len(),
         lowered.recording.shaders.len(),
         lowered.plan,
-        lowered.recording.weights_bytes as f64 / (1 << 20) as f64
+        lowered.recording.weights_bytes as f64 / f64::from(1 << 20)
     )
 }
 

@@ -68,7 +68,7 @@ impl TensorSource for WebTensor {
 
     fn write(&self, to: &BufferTarget<'_>) -> Result<()> {
         let bytes = self.bytes();
-        if bytes.length() % 4 != 0 {
+        if !bytes.length().is_multiple_of(4) {
             return to.write(&bytes.to_vec());
         }
         if u64::from(bytes.length()) > to.bytes() {
@@ -238,7 +238,7 @@ impl WebFeeds {
             let feed = WebFeed::of(&value, in_place).map_err(|e| e.at(format!("input {name:?}")))?;
             Ok((name, feed))
         };
-        Ok(Self(names.iter().map(|name| read(name.into())).collect::<Result<_>>()?))
+        Ok(Self(names.iter().map(read).collect::<Result<_>>()?))
     }
 
     pub(super) fn feeds(&self) -> Vec<(&str, Feed<'_>)> {
@@ -263,7 +263,7 @@ pub(super) fn view(dtype: DType, elements: usize, bytes: &Uint8Array) -> Option<
 fn half_array(buffer: &ArrayBuffer, offset: u32, n: u32) -> JsValue {
     let make = || -> Option<JsValue> {
         let class = field(&js_sys::global(), "Float16Array").dyn_into::<js_sys::Function>().ok()?;
-        Reflect::construct(&class, &Array::of3(buffer, &offset.into(), &n.into())).ok().map(Into::into)
+        Reflect::construct(&class, &Array::of3(buffer, &offset.into(), &n.into())).ok()
     };
     make().unwrap_or_else(|| js_sys::Uint16Array::new_with_byte_offset_and_length(buffer, offset, n).into())
 }
