@@ -16,7 +16,7 @@ pub(super) struct Placement {
     pub scratch: Vec<Option<(u64, u64)>>,
     /// For each node, the launches that views make superfluous.
     pub skipped: Vec<BTreeSet<usize>>,
-    /// For each value, the steps it is needed in.
+    /// For each value, the steps in which it occupies its place.
     pub lives: Vec<Lifetime>,
     /// Blocks of the plan.
     pub blocks: Vec<Block>,
@@ -83,7 +83,8 @@ pub(super) fn place(graph: &Graph, options: &LowerOptions<'_>) -> Result<Placeme
     for wish in granted.iter().map(|&i| &wishes[i]) {
         skipped[wish.node].extend(wish.launch);
     }
-    let life = |item: &Option<usize>| item.map_or(Lifetime::new(0, 0), |i| items.blocks[i].life);
+    let lives = occupied(&items, granted.iter().map(|&i| &wishes[i].relation));
+    let life = |item: &Option<usize>| item.map_or(Lifetime::new(0, 0), |i| lives[i]);
     Ok(Placement {
         offsets: items.of_value.iter().map(|item| item.and_then(offset)).collect(),
         scratch: items
@@ -96,6 +97,33 @@ pub(super) fn place(graph: &Graph, options: &LowerOptions<'_>) -> Result<Placeme
         blocks,
         plan,
     })
+}
+
+/// For each item, the steps in which its bytes are kept for it: a tensor that others are parts of holds its place from the
+/// first write into a part, or into what became one in place, to the last read.
+fn occupied<'r>(items: &Items, granted: impl Iterator<Item = &'r Relation> + Clone) -> Vec<Lifetime> {
+    let mut lives: Vec<Lifetime> = items.blocks.iter().map(|b| b.life).collect();
+    let mut reach = lives.clone();
+    loop {
+        let mut changed = false;
+        for relation in granted.clone() {
+            let (to, from) = match *relation {
+                Relation::View { whole, part, .. } => (whole, part),
+                Relation::InPlace { operand, result } => (result, operand),
+            };
+            let joined = Lifetime::new(reach[to].start.min(reach[from].start), reach[to].end.max(reach[from].end));
+            changed |= std::mem::replace(&mut reach[to], joined) != joined;
+        }
+        if !changed {
+            break;
+        }
+    }
+    for relation in granted {
+        if let Relation::View { whole, .. } = *relation {
+            lives[whole] = reach[whole];
+        }
+    }
+    lives
 }
 
 fn items(graph: &Graph, kernels: &[Kernel<'_>], options: &LowerOptions<'_>) -> Result<Items> {

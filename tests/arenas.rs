@@ -1,0 +1,85 @@
+//! The golden models' arenas, planned without a GPU: at the lower bound, and said so by the report.
+#![cfg(not(target_arch = "wasm32"))]
+
+#[path = "common/golden.rs"]
+#[allow(dead_code, reason = "outputs are not looked at here")]
+mod golden;
+
+use frameway::engine::{CompileOptions, Detail, EngineReport, Target, compile};
+use golden::Golden;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+fn report(golden: &Golden, shapes: BTreeMap<String, Vec<usize>>) -> EngineReport {
+    let options = CompileOptions { shapes, ..CompileOptions::default() };
+    let begin = Instant::now();
+    let engine = compile(&golden.model, &options, &Target::default(), &mut |_| {}).unwrap_or_else(|e| panic!("{e}"));
+    let ms = begin.elapsed().as_secs_f64() * 1e3;
+    let report = engine.inspect(Detail::Detailed);
+    let a = &report.arena;
+    println!(
+        "{}: naive {} plan {} bound {} ({:.4} of the bound, {}), compiled in {ms:.0} ms",
+        golden.name,
+        a.naive,
+        a.bytes,
+        a.lower_bound,
+        a.bytes as f64 / a.lower_bound as f64,
+        a.planner
+    );
+    report
+}
+
+#[test]
+fn the_nine_models_are_planned_at_their_lower_bound() {
+    for name in golden::ONNX_MODELS {
+        let Some(golden) = Golden::load(name) else { continue };
+        let shapes = golden.inputs.iter().map(|(n, t)| (n.clone(), t.shape().to_vec())).collect();
+        let report = report(&golden, shapes);
+        assert_eq!(report.arena.bytes, report.arena.lower_bound, "{name}");
+        assert!(report.arena.naive >= 2 * report.arena.bytes, "{name}: sharing memory saves half at least");
+    }
+}
+
+#[test]
+fn the_layers_alive_at_the_peak_account_for_the_arena() {
+    for name in golden::ONNX_MODELS {
+        let Some(golden) = Golden::load(name) else { continue };
+        let shapes = golden.inputs.iter().map(|(n, t)| (n.clone(), t.shape().to_vec())).collect();
+        let report = report(&golden, shapes);
+        let peak = report.arena.peak_step;
+        let mut held: BTreeMap<u64, u64> = BTreeMap::new();
+        for layer in &report.layers {
+            for t in layer.inputs.iter().chain(&layer.outputs) {
+                if let Some(offset) = t.offset.filter(|_| t.life[0] <= peak && peak < t.life[1]) {
+                    let end = held.entry(offset).or_default();
+                    *end = (*end).max(offset + t.bytes.next_multiple_of(report.arena.alignment));
+                }
+            }
+        }
+        let mut covered = 0;
+        let mut at = 0;
+        for (offset, end) in held {
+            covered += end.saturating_sub(at.max(offset));
+            at = at.max(end);
+        }
+        let workspace: u64 = report
+            .layers
+            .iter()
+            .filter(|l| l.index as u32 == peak)
+            .map(|l| l.workspace_bytes.next_multiple_of(256))
+            .sum();
+        assert_eq!(covered + workspace, report.arena.lower_bound, "{name}: bytes alive at step {peak}");
+    }
+}
+
+#[test]
+fn another_input_size_is_another_plan_at_its_own_bound() {
+    let Some(golden) = Golden::load("ppocr_det") else { return };
+    let mut last = 0;
+    for side in [96, 320, 640] {
+        let report = report(&golden, [("x".to_owned(), vec![1, 3, side, side])].into());
+        assert_eq!(report.arena.bytes, report.arena.lower_bound, "{side} x {side}");
+        assert!(report.arena.bytes > last);
+        last = report.arena.bytes;
+    }
+}
