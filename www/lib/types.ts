@@ -141,9 +141,14 @@ export interface LayerReport {
   readonly index: number;
   readonly name: string;
   readonly op: string;
-  readonly kernel: string;
-  readonly inputs: readonly LayerTensor[];
-  readonly outputs: readonly LayerTensor[];
+  /** Kernel and variant; `view` where no dispatch is made. Left out by `inspect("names")`. */
+  readonly kernel?: string;
+  /** Element-wise steps fused into it. */
+  readonly fused: number;
+  /** What it reads, constants included; left out where empty and by `inspect("names")`. */
+  readonly inputs?: readonly LayerTensor[];
+  /** What it writes; left out by `inspect("names")`. */
+  readonly outputs?: readonly LayerTensor[];
   readonly workspaceBytes: number;
   /** First byte of the workspace in the arena, where there is one. */
   readonly workspaceOffset?: number;
@@ -152,6 +157,10 @@ export interface LayerReport {
   readonly lastStep: number;
   /** Part of the arena's peak that its tensors hold, 0..1. */
   readonly shareOfPeak: number;
+  /** Multiplications and additions, estimated from the shapes; a multiply-add counts two. */
+  readonly flops: number;
+  /** Bytes of operands, constants and results, each once. */
+  readonly trafficBytes: number;
   readonly gpuMs?: number;
 }
 
@@ -164,13 +173,26 @@ export interface EngineReport {
     readonly naive: number;
     readonly alignment: number;
     readonly planner: string;
+    /** Step at which most memory is alive. */
+    readonly peakStep: number;
+    /** Number of steps: one a layer. */
+    readonly steps: number;
   };
   readonly weights: { readonly bytes: number };
   readonly layers: readonly LayerReport[];
   readonly accounts: {
     readonly load: { readonly fileBytes: number; readonly residentBytes: number; readonly multiplier: number };
     readonly batch: readonly { readonly n: number; readonly arenaBytes: number }[];
-    readonly copies: { readonly edges: readonly LedgerEdge[] };
+    /** The ledger's edges so far; absent where there is no GPU. */
+    readonly copies?: { readonly edges: readonly LedgerEdge[] };
+  };
+  /** Sums over the layers. */
+  readonly totals: {
+    readonly layers: number;
+    readonly dispatches: number;
+    readonly shaders: number;
+    readonly flops: number;
+    readonly trafficBytes: number;
   };
 }
 

@@ -5,13 +5,28 @@ export type Wasm = typeof exports;
 
 let ready: Promise<Wasm> | undefined;
 
+/** Where the module lies: beside this file in the package, in a folder of its own in the sources. */
+const PLACES = ["./frameway_bg.wasm", "./wasm/frameway_bg.wasm"];
+
+async function readFromDisk(): Promise<Uint8Array> {
+  const { readFile } = await import("node:fs/promises");
+  let failure: unknown;
+  for (const place of PLACES) {
+    try {
+      return await readFile(new URL(place, import.meta.url));
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
+
 async function start(): Promise<Wasm> {
-  const url = new URL("./wasm/frameway_bg.wasm", import.meta.url);
-  if (url.protocol === "file:" && typeof process !== "undefined") {
-    const { readFile } = await import("node:fs/promises");
-    await init({ module_or_path: await readFile(url) });
+  // fetch() reads no file: addresses under Node.
+  if (import.meta.url.startsWith("file:") && typeof process !== "undefined") {
+    await init({ module_or_path: await readFromDisk() });
   } else {
-    await init({ module_or_path: url });
+    await init();
   }
   return exports;
 }
