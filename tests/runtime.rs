@@ -10,3 +10,5 @@ mod frames;
 mod requests;
 #[path = "runtime/runs.rs"]
 mod runs;
+#[path = "runtime/tuning.rs"]
+mod tuning;

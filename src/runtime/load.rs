@@ -51,7 +51,7 @@ pub(super) enum SlotKind {
 }
 
 /// Slots of group 0, in order.
-type Signature = Vec<(u32, SlotKind)>;
+pub(super) type Signature = Vec<(u32, SlotKind)>;
 
 /// A compiled kernel and the layout of what it binds.
 #[derive(Debug)]
@@ -92,8 +92,13 @@ impl Kernels {
             .clone()
     }
 
+    /// Drops a kernel that turned out to be refused.
+    pub(super) fn forget(&self, shader: &Shader, signature: &Signature) {
+        self.kernels.borrow_mut().remove(&(shader.wgsl.clone(), signature.clone()));
+    }
+
     /// Starts compiling; the error, if any, is known when `check` resolves.
-    fn compile(
+    pub(super) fn compile(
         &self,
         gpu: &Gpu,
         shader: &Shader,

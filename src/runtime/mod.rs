@@ -19,6 +19,7 @@ mod report;
 mod request;
 mod signal;
 mod timestamps;
+mod tune;
 
 pub use clock::Clock;
 pub use device::{AdapterInfo, Lost, NO_WEBGPU_ADVICE, PowerPreference};
@@ -30,7 +31,7 @@ pub use request::{Cancel, Lease, Request, RequestPool};
 
 use crate::engine::{Engine, Port, Target};
 use crate::error::Result;
-use crate::kernels::DeviceLimits;
+use crate::kernels::{Choices, DeviceLimits};
 use device::Gpu;
 use load::{Kernels, Loaded};
 use std::cell::{Cell, RefCell};
@@ -82,6 +83,8 @@ struct Inner {
     gpu: Rc<Gpu>,
     adapter: RefCell<AdapterInfo>,
     kernels: Kernels,
+    /// Measured; nothing before that.
+    choices: RefCell<Option<Choices>>,
     engines: RefCell<Vec<Weak<Loaded>>>,
     closed: Cell<bool>,
 }
@@ -96,6 +99,7 @@ impl Runtime {
             gpu: Rc::new(gpu),
             adapter: RefCell::new(adapter),
             kernels: Kernels::default(),
+            choices: RefCell::default(),
             engines: RefCell::default(),
             closed: Cell::new(false),
         };
@@ -120,7 +124,29 @@ impl Runtime {
             f16: self.inner.gpu.features.contains(wgpu::Features::SHADER_F16),
             cpu: self.inner.adapter.borrow().is_fallback,
         };
-        Target { limits, ..Target::default() }
+        Target { limits, choices: self.choices() }
+    }
+
+    /// Measures which kernel variants this adapter runs fastest, for [`Self::target`]. Takes `budget_ms` milliseconds, or the
+    /// one measurement longer that it began in time. A second call, or one after [`Self::set_choices`], does nothing.
+    pub async fn tune(&self, budget_ms: f64) -> Result<()> {
+        if self.inner.choices.borrow().is_some() || self.inner.closed.get() {
+            return Ok(());
+        }
+        let limits = self.target().limits;
+        let choices = tune::measure(&self.inner.gpu, &self.inner.kernels, &limits, budget_ms).await?;
+        self.set_choices(choices);
+        Ok(())
+    }
+
+    /// The kernel variants measured on this adapter: the timing cache, worth keeping under [`AdapterInfo::key`].
+    pub fn choices(&self) -> Choices {
+        self.inner.choices.borrow().clone().unwrap_or_default()
+    }
+
+    /// Takes what an earlier visit measured in place of measuring.
+    pub fn set_choices(&self, choices: Choices) {
+        *self.inner.choices.borrow_mut() = Some(choices);
     }
 
     /// Adds what the host knows about the adapter and wgpu does not; the account in the ledger changes with the adapter.

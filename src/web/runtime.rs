@@ -90,6 +90,20 @@ impl RuntimeHandle {
         self.runtime.raw_device().map_or(JsValue::UNDEFINED, |d| JsValue::from(d.clone()))
     }
 
+    /// Measures which kernel variants this adapter runs fastest, once, for about `budget_ms` milliseconds; or takes `kept`, what
+    /// an earlier visit resolved with. Resolves with the table as JSON.
+    pub fn tune(&self, budget_ms: f64, kept: Option<String>) -> Promise {
+        let runtime = self.runtime.clone();
+        promise(async move {
+            // What does not read as a table is measured anew.
+            if let Some(choices) = kept.and_then(|text| serde_json::from_str(&text).ok()) {
+                runtime.set_choices(choices);
+            }
+            runtime.tune(budget_ms).await?;
+            Ok(JsValue::from(json(&runtime.choices())))
+        })
+    }
+
     /// Compiles a model for this adapter. `options` is JSON as in the package's types; `progress(phase, done, total)` is called
     /// while it runs.
     ///

@@ -41,6 +41,9 @@ export interface CompileOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+/** How long kernel variants are measured before the first model is compiled, in milliseconds. */
+const TUNING_MS = 150;
+
 /** Lets the page draw: compiling holds its thread for a moment. */
 function breathe(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
@@ -49,6 +52,7 @@ function breathe(): Promise<void> {
 /** A GPU device with its ledger and its compiler. */
 export class Runtime {
   readonly #handle: RuntimeHandle;
+  #tuned: Promise<unknown> | undefined;
   /** The account of every byte that moves. */
   readonly ledger: Ledger;
   /** Resolves when the device is gone, also when the runtime is closed (`reason` is then "closed"). */
@@ -100,6 +104,8 @@ export class Runtime {
           onProgress({ phase, done, total });
         });
       await breathe();
+      this.#tuned ??= this.#handle.tune(TUNING_MS, undefined);
+      await this.#tuned;
       const compiled = this.#handle.compile(bytes, JSON.stringify(rest), tell);
       const loaded = (await this.#handle.load(compiled, tell)) as LoadedHandle;
       return new Engine(loaded, () => this.ledger.snapshot());
