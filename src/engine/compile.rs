@@ -88,6 +88,19 @@ pub fn compile_graph(
     target: &Target,
     progress: &mut dyn FnMut(Phase),
 ) -> Result<Engine> {
+    match options.precision.as_deref() {
+        None | Some("float32" | "auto") => {}
+        Some("float16") => {
+            let message = "intermediates in float16 are not served yet";
+            return Err(Error::new(ErrorKind::UnsupportedOp, message)
+                .at("compile option `precision`")
+                .hint("leave it out, or say \"auto\""));
+        }
+        Some(other) => {
+            let message = format!("precision {other:?} is none of float32, float16, auto");
+            return Err(Error::new(ErrorKind::BadSource, message).at("compile option `precision`"));
+        }
+    }
     progress(Phase::Optimize);
     passes::infer_shapes(&mut graph)?;
     for step in &options.postprocess.0 {

@@ -48,7 +48,7 @@ function showAdapter(runtime: Runtime): void {
 
 /** Runs every frame of the `<video>` until the source changes. */
 async function watch(engine: Engine, isCurrent: () => boolean): Promise<void> {
-  const pool = await engine.requests(2);
+  const pool = engine.requests(2);
   try {
     copies.comparison = { edges: measureUsualWay(video, MODEL_SIZE, RAW_OUTPUT_BYTES) };
     for await (const lease of pool.stream(video, { latest: true })) {

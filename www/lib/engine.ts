@@ -41,12 +41,10 @@ export class Engine {
     });
   }
 
-  /** Makes `n` requests, each with an arena of its own: the weights are shared. */
-  async requests(n = 2): Promise<RequestPool> {
-    return guarded(async () => {
-      const pool = (await this.#handle.requests(n)) as PoolHandle;
-      return new RequestPool(pool, this.outputs, this.inputs[0]?.name ?? "");
-    });
+  /** `n` requests, each with an arena of its own; the weights are shared. Their memory is there once one is acquired. */
+  requests(n = 2): RequestPool {
+    const making = guarded(async () => (await this.#handle.requests(n)) as PoolHandle);
+    return new RequestPool(making, n, this.outputs, this.inputs[0]?.name ?? "");
   }
 
   /** What the engine is made of: `names` for operators and sizes, `detailed` for kernels and every tensor, too. */

@@ -37,9 +37,23 @@ export class LeasedOutput {
     return guardedSync(() => this.#lease.read(this.#index) as TypedArray);
   }
 
-  /** Where an output that stays on the GPU lies; valid until the request runs again. */
-  get buffer(): { readonly buffer: GPUBuffer; readonly offset: number; readonly bytes: number } {
+  #place(): { buffer: GPUBuffer; offset: number; bytes: number } {
     return guardedSync(() => this.#lease.buffer(this.#index) as { buffer: GPUBuffer; offset: number; bytes: number });
+  }
+
+  /** The GPU buffer that holds the output, from {@link offset} on; valid until the request runs again. */
+  get buffer(): GPUBuffer {
+    return this.#place().buffer;
+  }
+
+  /** First byte of the output in {@link buffer}. */
+  get offset(): number {
+    return this.#place().offset;
+  }
+
+  /** Bytes of the output in {@link buffer}. */
+  get bytes(): number {
+    return this.#place().bytes;
   }
 }
 
@@ -144,27 +158,39 @@ export class InferRequest {
 
 /** Requests of one engine: the weights are shared, each request has an arena of its own. */
 export class RequestPool {
-  readonly #handle: PoolHandle;
+  readonly #making: Promise<PoolHandle>;
   readonly #descs: readonly TensorDesc[];
   readonly #input: string;
+  #handle: PoolHandle | undefined;
+  /** The number of requests. */
+  readonly size: number;
 
   /** @internal */
-  constructor(handle: PoolHandle, descs: readonly TensorDesc[], input: string) {
-    this.#handle = handle;
+  constructor(making: Promise<PoolHandle>, size: number, descs: readonly TensorDesc[], input: string) {
+    this.#making = making;
+    this.size = size;
     this.#descs = descs;
     this.#input = input;
+    // A failure is told to whoever acquires or closes.
+    making.then(
+      (handle) => {
+        this.#handle = handle;
+      },
+      () => {},
+    );
   }
 
   /** A free request; who asks first gets first. An aborted `signal` rejects with `canceled`. */
   async acquire(options: { signal?: AbortSignal } = {}): Promise<InferRequest> {
     return guarded(async () => {
       const { signal } = options;
+      const pool = await this.#making;
       if (signal?.aborted) throw new FramewayError("canceled", "the wait for a request was canceled");
       const cancel = new CancelHandle();
       const abort = () => cancel.cancel();
       signal?.addEventListener("abort", abort, { once: true });
       try {
-        return new InferRequest((await this.#handle.acquireUnless(cancel)) as RequestHandle, this.#descs);
+        return new InferRequest((await pool.acquireUnless(cancel)) as RequestHandle, this.#descs);
       } finally {
         signal?.removeEventListener("abort", abort);
         cancel.free();
@@ -172,14 +198,9 @@ export class RequestPool {
     });
   }
 
-  /** The number of requests. */
-  get size(): number {
-    return this.#handle.size;
-  }
-
-  /** Requests that nobody uses. */
+  /** Requests that nobody uses; all of them while they are being made. */
   get idle(): number {
-    return this.#handle.idle;
+    return this.#handle?.idle ?? this.size;
   }
 
   /** Runs every new frame of a source; frames that come while all requests are busy are skipped. */
@@ -189,7 +210,7 @@ export class RequestPool {
 
   /** Waits for what is in flight, then frees the arenas. */
   async close(): Promise<void> {
-    await guarded(() => this.#handle.close());
+    await guarded(async () => (await this.#making).close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
