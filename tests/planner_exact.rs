@@ -78,6 +78,22 @@ fn an_optimum_above_the_bound_is_proven() {
 }
 
 #[test]
+fn large_sets_neither_overflow_the_stack_nor_take_for_ever() {
+    let block = |at: u32, bytes: u64, steps: u32| Block { bytes, life: Lifetime::new(at, at + steps) };
+    // Many small blocks with room to spare in most slots: the search nests as deep as it may.
+    let deep: Vec<Block> =
+        (0..2000u32).map(|at| block(at / 4, 1 + u64::from(at * 7919 % 97), 1 + at * 31 % 9)).collect();
+    let effort = Effort::Thorough(Limit::Nodes(5000));
+    let made = plan(&deep, &Options { alignment: 1, capacity: None, effort }).expect("small sizes");
+    assert_eq!(validate(&deep, &made, 1), Ok(()));
+    // More conflicts than are listed.
+    let wide: Vec<Block> = (0..5000u32).map(|at| block(at % 7, 1 + u64::from(at % 13), 10)).collect();
+    let made = plan(&wide, &Options { alignment: 1, capacity: None, effort }).expect("small sizes");
+    assert_eq!(validate(&wide, &made, 1), Ok(()));
+    assert_eq!((made.bytes, made.packer), (made.lower_bound, "linear scan"));
+}
+
+#[test]
 fn the_challenging_instances_fit_their_capacity() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/minimalloc/challenging");
     if !folder.is_dir() {

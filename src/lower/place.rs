@@ -74,7 +74,9 @@ pub(super) fn place(graph: &Graph, options: &LowerOptions<'_>) -> Result<Placeme
     };
     let blocks = if options.share { aliased.blocks } else { never_free(aliased.blocks, graph.nodes.len()) };
     let plan_options = plan::Options { alignment: ALIGNMENT, capacity: options.max_arena, effort: options.effort };
-    let plan = plan::plan(&blocks, &plan_options).map_err(plan_error)?;
+    let mut plan = plan::plan(&blocks, &plan_options).map_err(plan_error)?;
+    // Sharing is a saving too: without any, each tensor has memory of its own.
+    plan.naive = plan::naive(&items.blocks, ALIGNMENT).map_err(plan_error)?;
     let offset = |item: usize| {
         let place = aliased.places.get(item)?;
         plan.offsets.get(place.block)?.checked_add(place.offset)

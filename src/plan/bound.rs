@@ -1,4 +1,4 @@
-//! The size below which no plan exists.
+//! The size below which no plan exists, and the size above which none is needed.
 
 use super::{Block, PlanError, Step};
 
@@ -28,6 +28,23 @@ pub fn lower_bound(blocks: &[Block], alignment: u64) -> Result<(u64, Step), Plan
     Ok((bound, peak))
 }
 
+/// The sum of all aligned sizes in bytes: what it takes where nothing shares memory.
+///
+/// # Errors
+/// [`PlanError::ZeroAlignment`]; [`PlanError::Overflow`] where sizes exceed 64 bits.
+pub fn naive(blocks: &[Block], alignment: u64) -> Result<u64, PlanError> {
+    if alignment == 0 {
+        return Err(PlanError::ZeroAlignment);
+    }
+    blocks.iter().try_fold(0u64, |sum, block| {
+        block
+            .bytes
+            .checked_next_multiple_of(alignment)
+            .and_then(|bytes| sum.checked_add(bytes))
+            .ok_or(PlanError::Overflow)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Lifetime;
@@ -55,5 +72,7 @@ mod tests {
         assert_eq!(lower_bound(&[block(u64::MAX, 0, 1)], 256), Err(PlanError::Overflow));
         assert_eq!(lower_bound(&[block(u64::MAX, 0, 2), block(1, 1, 2)], 1), Err(PlanError::Overflow));
         assert_eq!(lower_bound(&[], 0), Err(PlanError::ZeroAlignment));
+        assert_eq!(naive(&[block(u64::MAX, 0, 2), block(1, 3, 4)], 1), Err(PlanError::Overflow));
+        assert_eq!(naive(&[block(1, 0, 2), block(257, 3, 3)], 256), Ok(768));
     }
 }

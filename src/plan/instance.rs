@@ -1,6 +1,6 @@
 //! The problem as the packers see it: blocks that take room, sizes in the largest unit that divides them all, conflicts.
 
-use super::{Block, Lifetime, PlanError};
+use super::{Block, Lifetime, PlanError, naive};
 
 /// Above this many conflicting pairs the quadratic packers stay out and linear scan alone serves.
 const MAX_PAIRS: usize = 1_000_000;
@@ -17,8 +17,6 @@ pub(super) struct Instance {
     pub conflicts_known: bool,
     /// Bytes of one unit: the largest multiple of the alignment that divides every aligned size.
     pub unit: u64,
-    /// Aligned sum of all blocks in bytes; every sum of sizes, and so every offset a packer makes, stays below it.
-    pub naive: u64,
     /// Index of each block among the caller's.
     origin: Vec<u32>,
     /// How many blocks the caller has.
@@ -27,15 +25,12 @@ pub(super) struct Instance {
 
 impl Instance {
     pub fn new(blocks: &[Block], alignment: u64) -> Result<Self, PlanError> {
-        if alignment == 0 {
-            return Err(PlanError::ZeroAlignment);
-        }
         u32::try_from(blocks.len()).map_err(|_| PlanError::TooManyBlocks { blocks: blocks.len() })?;
         let (mut sizes, mut lives, mut origin) = (Vec::new(), Vec::new(), Vec::new());
-        let mut naive = 0u64;
+        // Every sum of sizes, and so every offset a packer makes, stays below this one: no need to check further on.
+        naive(blocks, alignment)?;
         for (index, block) in (0u32..).zip(blocks) {
             let bytes = block.bytes.checked_next_multiple_of(alignment).ok_or(PlanError::Overflow)?;
-            naive = naive.checked_add(bytes).ok_or(PlanError::Overflow)?;
             if bytes > 0 && !block.life.is_empty() {
                 sizes.push(bytes);
                 lives.push(block.life);
@@ -45,7 +40,7 @@ impl Instance {
         let unit = sizes.iter().copied().reduce(gcd).unwrap_or(alignment);
         sizes.iter_mut().for_each(|size| *size /= unit);
         let (conflicts, conflicts_known) = conflicts(&lives);
-        Ok(Self { sizes, lives, conflicts, conflicts_known, unit, naive, origin, total: blocks.len() })
+        Ok(Self { sizes, lives, conflicts, conflicts_known, unit, origin, total: blocks.len() })
     }
 
     pub fn len(&self) -> usize {

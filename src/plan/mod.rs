@@ -20,7 +20,7 @@ mod slots;
 mod validate;
 
 pub use alias::{Aliased, Place, Refusal, Relation, unify};
-pub use bound::lower_bound;
+pub use bound::{lower_bound, naive};
 pub use validate::{Violation, validate};
 
 use instance::Instance;
@@ -134,7 +134,7 @@ pub struct Plan {
     pub lower_bound: u64,
     /// The step at which the lower bound is reached first.
     pub peak_step: Step,
-    /// What it would take if no two blocks shared memory, in bytes.
+    /// What it would take if no two blocks shared memory, in bytes; see [`naive`].
     pub naive: u64,
     /// The packer whose plan this is.
     pub packer: &'static str,
@@ -223,7 +223,7 @@ pub fn plan(blocks: &[Block], options: &Options<'_>) -> Result<Plan, PlanError> 
         bytes: best.height * instance.unit,
         lower_bound,
         peak_step,
-        naive: instance.naive,
+        naive: naive(blocks, options.alignment)?,
         packer: best.packer,
         optimal: best.height <= proven,
         alignment: options.alignment,
