@@ -7,11 +7,13 @@ mod engine;
 mod error;
 mod frames;
 mod js;
+mod model;
 mod runtime;
 mod tensors;
 mod webgpu;
 
 pub use engine::{CancelHandle, EngineHandle, LeaseHandle, LoadedHandle, PoolHandle, RequestHandle};
+pub use model::stated_inputs;
 pub use runtime::{RuntimeHandle, compile};
 
 use wasm_bindgen::prelude::wasm_bindgen;

@@ -1,4 +1,5 @@
-import { guarded, guardedSync } from "./errors.js";
+import { FramewayError, guarded, guardedSync } from "./errors.js";
+import { Profiles } from "./profiles.js";
 import { named, RequestPool } from "./requests.js";
 import { type ExplicitTensor, report, type Tensor } from "./tensor.js";
 import type { EngineReport, FrameSource, LedgerSnapshot, RunTimes, TensorDesc, TypedArray } from "./types.js";
@@ -7,67 +8,113 @@ import type { LoadedHandle, PoolHandle } from "./wasm/frameway.js";
 /** Inputs of a run by name: arrays, tensors or frames. */
 export type Feeds = Readonly<Record<string, TypedArray | Tensor | ExplicitTensor | FrameSource>>;
 
-/** A model compiled for one adapter and loaded onto it. */
+/** A model on one adapter. With fixed shapes it is compiled at once, with dynamic ones for each set of shapes it is fed. */
 export class Engine {
-  readonly #handle: LoadedHandle;
+  readonly #profiles: Profiles | undefined;
   readonly #ledger: () => LedgerSnapshot;
-  /** Identity cards of the inputs, in the model's order. */
-  readonly inputs: readonly TensorDesc[];
-  /** Identity cards of the outputs, in the model's order. */
-  readonly outputs: readonly TensorDesc[];
+  #handle: LoadedHandle | undefined;
+  #inputs: readonly TensorDesc[] = [];
+  #outputs: readonly TensorDesc[] = [];
   /** Times of the last {@link run}. */
   lastTimes: RunTimes | undefined;
 
   /** @internal */
-  constructor(handle: LoadedHandle, ledger: () => LedgerSnapshot) {
-    this.#handle = handle;
+  constructor(made: LoadedHandle | Profiles, ledger: () => LedgerSnapshot) {
     this.#ledger = ledger;
-    this.inputs = report(handle.inputs);
-    this.outputs = report(handle.outputs);
+    if (made instanceof Profiles) this.#profiles = made;
+    else this.#use(made);
+  }
+
+  #use(handle: LoadedHandle): LoadedHandle {
+    if (handle !== this.#handle) {
+      this.#handle = handle;
+      this.#inputs = report(handle.inputs);
+      this.#outputs = report(handle.outputs);
+    }
+    return handle;
+  }
+
+  /** The plan in use, or `shape-mismatch` while no shapes are known. */
+  #current(): LoadedHandle {
+    if (this.#handle) return this.#handle;
+    throw new FramewayError(
+      "shape-mismatch",
+      "the shapes of this model's inputs are not known yet",
+      "engine",
+      "run it once, or pass `shapes` to compile()",
+    );
+  }
+
+  /** Identity cards of the inputs, in the model's order; empty while dynamic shapes are not known. */
+  get inputs(): readonly TensorDesc[] {
+    return this.#inputs;
+  }
+
+  /** Identity cards of the outputs, in the model's order; empty while dynamic shapes are not known. */
+  get outputs(): readonly TensorDesc[] {
+    return this.#outputs;
+  }
+
+  /** Plans that are kept: 1, or for a model with dynamic shapes one for each set of shapes it was fed lately. */
+  get plans(): number {
+    return this.#profiles?.size ?? 1;
   }
 
   /** The model's name. */
   get name(): string {
-    return this.#handle.name;
+    return this.#handle?.name ?? "";
   }
 
-  /** Runs the model once and gives its outputs as tensors that live on. Calls wait for one another. */
+  /**
+   * Runs the model once and gives its outputs as tensors that live on. Calls wait for one another. A model with dynamic
+   * shapes is compiled first where these shapes are new.
+   */
   async run(feeds: Feeds): Promise<Record<string, Tensor>> {
-    const started = guardedSync(() => this.#handle.run(feeds));
     return guarded(async () => {
-      const { outputs, times } = (await started) as { outputs: unknown[]; times: string };
-      this.lastTimes = report<RunTimes>(times);
-      return named(this.outputs, outputs);
+      // Where nothing has to be compiled the frame is read before this call returns.
+      const handle = this.#profiles ? await this.#profiles.for(feeds) : this.#current();
+      const started = handle.run(feeds);
+      const outputs = report<TensorDesc[]>(handle.outputs);
+      this.#use(handle);
+      const result = (await started) as { outputs: unknown[]; times: string };
+      this.lastTimes = report<RunTimes>(result.times);
+      return named(outputs, result.outputs);
     });
   }
 
   /** `n` requests, each with an arena of its own; the weights are shared. Their memory is there once one is acquired. */
   requests(n = 2): RequestPool {
-    const making = guarded(async () => (await this.#handle.requests(n)) as PoolHandle);
-    return new RequestPool(making, n, this.outputs, this.inputs[0]?.name ?? "");
+    return guardedSync(() => {
+      const handle = this.#current();
+      const making = guarded(async () => (await handle.requests(n)) as PoolHandle);
+      return new RequestPool(making, n, this.#outputs, this.#inputs[0]?.name ?? "");
+    });
   }
 
   /** What the engine is made of: `names` for operators and sizes, `detailed` for kernels and every tensor, too. */
   inspect(detail: "names" | "detailed" = "detailed"): EngineReport {
     return guardedSync(() => {
-      const made = report<EngineReport>(this.#handle.inspect(detail));
+      const made = report<EngineReport>(this.#current().inspect(detail));
       return { ...made, accounts: { ...made.accounts, copies: { edges: this.#ledger().edges } } };
     });
   }
 
   /** How long loading took. */
   get loadTimes(): { kernelsMs: number; weightsMs: number; kernelsCompiled: number; kernelsReused: number } {
-    return report(this.#handle.loadTimes);
+    return report(this.#current().loadTimes);
   }
 
   /** Whether video frames may be read in place, as external textures (default). For comparing the two ways. */
   set externalTextures(allowed: boolean) {
-    this.#handle.setExternalTextures(allowed);
+    this.#current().setExternalTextures(allowed);
   }
 
   /** Waits for what is in flight, then frees the weights and every request. */
   async close(): Promise<void> {
-    await guarded(() => this.#handle.close());
+    await guarded(async () => {
+      await this.#profiles?.close();
+      await this.#handle?.close();
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

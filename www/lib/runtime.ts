@@ -3,6 +3,7 @@ import { guarded, guardedSync } from "./errors.js";
 import { Ledger } from "./ledger.js";
 import type { Postprocess } from "./postprocess.js";
 import type { Preprocess } from "./preprocess.js";
+import { isDynamic, Profiles, type Shapes, type StatedInput } from "./profiles.js";
 import { readModel } from "./source.js";
 import { ExplicitTensor, report, type TensorInit } from "./tensor.js";
 import type { AdapterInfo, MemoryLimits, MemoryReport, ModelSource, Progress } from "./types.js";
@@ -106,9 +107,19 @@ export class Runtime {
       await breathe();
       this.#tuned ??= this.#handle.tune(TUNING_MS, undefined);
       await this.#tuned;
-      const compiled = this.#handle.compile(bytes, JSON.stringify(rest), tell);
-      const loaded = (await this.#handle.load(compiled, tell)) as LoadedHandle;
-      return new Engine(loaded, () => this.ledger.snapshot());
+      const make = async (shapes: Shapes) => {
+        const compiled = this.#handle.compile(bytes, JSON.stringify({ ...rest, shapes }), tell);
+        return (await this.#handle.load(compiled, tell)) as LoadedHandle;
+      };
+      const ledger = () => this.ledger.snapshot();
+      const { statedInputs } = await wasm();
+      const given = options.shapes ?? {};
+      const open = report<StatedInput[]>(statedInputs(bytes)).filter((input) => isDynamic(input) && !given[input.name]);
+      if (open.length === 0) return new Engine(await make(given), ledger);
+      return new Engine(
+        new Profiles(open, options.preprocess ?? {}, (shapes) => make({ ...given, ...shapes })),
+        ledger,
+      );
     }, "invalid-model");
   }
 
