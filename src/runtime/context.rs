@@ -139,8 +139,9 @@ impl Context {
         let gpu = &self.loaded.gpu;
         gpu.alive()?;
         let live = self.live()?;
-        if live.filling() >= RING {
-            return Err(Error::new(ErrorKind::Busy, format!("{RING} runs of this request are under way"))
+        let most = self.loaded.ring;
+        if live.filling() >= most {
+            return Err(Error::new(ErrorKind::Busy, format!("{most} runs of this request are under way"))
                 .hint("await a run before starting the next, or acquire another request"));
         }
         let plan = self.match_feeds(feeds)?;

@@ -1,10 +1,12 @@
 //! From a compiled engine to one on the GPU: kernels compiled, weights uploaded. Both are shared by all requests.
 
+use super::LoadOptions;
+use super::context::RING;
 use super::device::Gpu;
 use super::ledger::{Class, Entry, Move, MoveKind, Object, Place};
 use super::memory::{Buffer, UNIFORM};
 use super::request::Pool;
-use super::timestamps::Phase;
+use super::timestamps::{Phase, TIMESTAMP_BYTES};
 use crate::engine::{Engine, Port};
 use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{ALIGNMENT, Binding, Command, Dispatch, FRAME_BYTES, Range, Resource, Shader, Space};
@@ -219,6 +221,8 @@ pub(super) struct Loaded {
     /// By model output; `None` where it stays on the GPU.
     pub(super) staged: Vec<Option<Staged>>,
     pub(super) staging_bytes: u64,
+    /// Staging buffers of a request, at most.
+    pub(super) ring: usize,
     pub(super) frame_block_bytes: u64,
     pub(super) times: LoadTimes,
     pub(super) pools: RefCell<Vec<Weak<Pool>>>,
@@ -226,16 +230,17 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Compiles and uploads. `on_gpu` names outputs that are not read back.
+    /// Compiles and uploads.
     pub(super) async fn load(
         gpu: Rc<Gpu>,
         kernels: &Kernels,
         mut engine: Engine,
-        on_gpu: &[String],
+        options: &LoadOptions,
         progress: &dyn Fn(Progress),
     ) -> Result<Self> {
         gpu.alive()?;
         check(&gpu, &engine).map_err(|e| e.at(format!("engine {:?}", engine.name)))?;
+        let ring = ring(&gpu, &engine, options)?;
         let started = (gpu.clock)();
         let mut times = LoadTimes::default();
         let compiled = compile_all(&gpu, kernels, &engine, &mut times, progress).await?;
@@ -263,6 +268,7 @@ impl Loaded {
             frames: engine.inputs.iter().map(|_| None).collect(),
             staged: vec![None; engine.outputs.len()],
             staging_bytes: 0,
+            ring,
             frame_block_bytes: 0,
             times,
             pools: RefCell::default(),
@@ -270,7 +276,7 @@ impl Loaded {
             gpu,
             engine,
         };
-        loaded.lay_out(compiled, on_gpu);
+        loaded.lay_out(compiled, &options.on_gpu);
         Ok(loaded)
     }
 
@@ -354,6 +360,24 @@ impl Loaded {
             pool.close().await;
         }
         drop(self.shared.borrow_mut().take());
+    }
+}
+
+/// How many staging buffers of a request the limit allows.
+fn ring(gpu: &Gpu, engine: &Engine, options: &LoadOptions) -> Result<usize> {
+    let read_back = engine.outputs.iter().filter(|port| !options.on_gpu.contains(&port.desc.name));
+    let outputs: u64 = read_back.map(|port| port_bytes(port).next_multiple_of(ALIGNMENT)).sum();
+    let timed = gpu.features.contains(wgpu::Features::TIMESTAMP_QUERY);
+    let need = if outputs > 0 && timed { outputs + 2 * TIMESTAMP_BYTES } else { outputs };
+    match options.staging_limit {
+        Some(limit) if need > limit => {
+            let message = format!("reading back needs {need} bytes, the limit is {limit}");
+            Err(Error::new(ErrorKind::MemoryLimit, message)
+                .at("pool \"staging\"")
+                .hint(format!("the smallest limit that would do is {need}; or keep outputs on the GPU")))
+        }
+        Some(limit) if need > 0 => Ok(usize::try_from(limit / need).map_or(RING, |n| n.min(RING))),
+        _ => Ok(RING),
     }
 }
 

@@ -70,6 +70,8 @@ pub struct LoadOptions {
     pub on_gpu: Vec<String>,
     /// Conversions that nobody asked for are errors.
     pub strict: bool,
+    /// Most bytes of buffers for reading back, of each request. Fewer buffers let fewer runs be under way at once.
+    pub staging_limit: Option<u64>,
 }
 
 /// A GPU device with its ledger and its compiled kernels; clones share them.
@@ -194,7 +196,7 @@ impl Runtime {
             return Err(load::closed("runtime"));
         }
         let gpu = Rc::clone(&self.inner.gpu);
-        let loaded = Loaded::load(gpu, &self.inner.kernels, engine, &options.on_gpu, progress).await?;
+        let loaded = Loaded::load(gpu, &self.inner.kernels, engine, &options, progress).await?;
         let loaded = Rc::new(loaded);
         let mut engines = self.inner.engines.borrow_mut();
         engines.retain(|e| e.strong_count() > 0);

@@ -6,7 +6,7 @@ use super::js::{json, object, promise};
 use super::tensors::{WebFeeds, array, view};
 use crate::engine::{CompileOptions, Copies, Detail, Engine, Keep, Port};
 use crate::error::{Error, ErrorKind, Result};
-use crate::runtime::{Cancel, Lease, LoadedEngine, Request, RequestPool};
+use crate::runtime::{Cancel, Lease, LoadOptions, LoadedEngine, Request, RequestPool};
 use crate::tensor::TensorDesc;
 use js_sys::{Array, Promise};
 use std::cell::Cell;
@@ -29,14 +29,18 @@ fn inspect(engine: &Engine, detail: &str) -> std::result::Result<String, JsValue
 #[wasm_bindgen]
 pub struct EngineHandle {
     pub(super) engine: Engine,
-    pub(super) on_gpu: Vec<String>,
-    pub(super) strict: bool,
+    pub(super) options: LoadOptions,
 }
 
 impl EngineHandle {
     pub(super) fn new(engine: Engine, options: &CompileOptions) -> Self {
         let on_gpu = options.outputs.iter().filter(|(_, keep)| **keep == Keep::Gpu).map(|(name, _)| name.clone());
-        Self { engine, on_gpu: on_gpu.collect(), strict: options.copies == Copies::Strict }
+        let options = LoadOptions {
+            on_gpu: on_gpu.collect(),
+            strict: options.copies == Copies::Strict,
+            staging_limit: options.limits.staging.map(|bytes| bytes.0),
+        };
+        Self { engine, options }
     }
 }
 

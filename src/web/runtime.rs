@@ -6,7 +6,7 @@ use super::js::{class, field, json, now, promise};
 use crate::engine::{self, CompileOptions, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::ledger::Bounds;
-use crate::runtime::{ForeignDevice, LoadOptions, NO_WEBGPU_ADVICE, PowerPreference, Runtime, RuntimeOptions};
+use crate::runtime::{ForeignDevice, NO_WEBGPU_ADVICE, PowerPreference, Runtime, RuntimeOptions};
 use js_sys::{Function, Promise, Reflect};
 use serde::Deserialize;
 use std::cell::RefCell;
@@ -122,9 +122,9 @@ impl RuntimeHandle {
     pub fn load(&self, engine: EngineHandle, progress: Option<Function>) -> Promise {
         let runtime = self.runtime.clone();
         promise(async move {
-            let EngineHandle { engine, on_gpu, strict } = engine;
+            let EngineHandle { engine, options } = engine;
             let report = |p: crate::runtime::Progress| call(progress.as_ref(), p.phase, p.done as f64, p.total as f64);
-            let loaded = runtime.load_with(engine, LoadOptions { on_gpu, strict }, &report).await?;
+            let loaded = runtime.load_with(engine, options, &report).await?;
             Ok(LoadedHandle::new(loaded))
         })
     }

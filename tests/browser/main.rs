@@ -4,6 +4,9 @@
 
 mod device;
 mod files;
+mod models;
+#[path = "../common/npy.rs"]
+mod npy;
 mod onnx;
 mod page;
 

@@ -20,7 +20,8 @@ extern "C" {
     async fn read_buffer(device: &JsValue, buffer: &JsValue, offset: f64, bytes: f64) -> JsValue;
 }
 
-fn get(of: &JsValue, name: &str) -> JsValue {
+/// A field that must be there.
+pub fn get(of: &JsValue, name: &str) -> JsValue {
     Reflect::get(of, &name.into()).expect("a field")
 }
 
@@ -30,11 +31,12 @@ fn call(of: &JsValue, name: &str, arguments: &[JsValue]) -> Result<JsValue, JsVa
 }
 
 /// Calls and awaits.
-async fn ask(of: &JsValue, name: &str, arguments: &[JsValue]) -> Result<JsValue, JsValue> {
+pub async fn ask(of: &JsValue, name: &str, arguments: &[JsValue]) -> Result<JsValue, JsValue> {
     JsFuture::from(call(of, name, arguments)?.unchecked_into::<Promise>()).await
 }
 
-fn report(of: &JsValue, name: &str) -> serde_json::Value {
+/// A report, parsed.
+pub fn report(of: &JsValue, name: &str) -> serde_json::Value {
     let text = call(of, name, &[]).expect("a report").as_string().expect("a text");
     serde_json::from_str(&text).expect("JSON")
 }
@@ -49,11 +51,13 @@ fn feeds(value: &JsValue) -> JsValue {
     object.into()
 }
 
-fn floats(values: &JsValue) -> Vec<f32> {
+/// The values of a Float32Array.
+pub fn floats(values: &JsValue) -> Vec<f32> {
     values.clone().dyn_into::<Float32Array>().expect("a Float32Array").to_vec()
 }
 
-async fn runtime() -> JsValue {
+/// A `RuntimeHandle`.
+pub async fn runtime() -> JsValue {
     JsFuture::from(RuntimeHandle::create(String::new(), JsValue::UNDEFINED)).await.expect("a device")
 }
 
@@ -73,7 +77,7 @@ fn edge<'a>(ledger: &'a serde_json::Value, id: &str) -> Option<&'a serde_json::V
 }
 
 /// No error of the GPU went by unseen, and nothing is left.
-async fn finish(runtime: &JsValue) {
+pub async fn finish(runtime: &JsValue) {
     assert_eq!(report(runtime, "errors"), serde_json::json!([]));
     ask(runtime, "close", &[]).await.expect("it closes");
     assert_eq!(report(runtime, "memory")["gpu"]["total"], 0);

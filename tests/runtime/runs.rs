@@ -233,3 +233,23 @@ fn an_empty_recording_runs() {
         assert_eq!(engine.run(&[]).await.unwrap(), []);
     });
 }
+
+#[test]
+fn a_staging_limit_bounds_the_ring() {
+    on_device(|runtime| async move {
+        let small = LoadOptions { staging_limit: Some(100), ..Default::default() };
+        let e = runtime.load(scale(), small).await.unwrap_err();
+        assert_eq!((e.kind(), e.place()), (ErrorKind::MemoryLimit, Some("pool \"staging\"")));
+        let need: u64 = e.advice().unwrap().split(|c: char| !c.is_ascii_digit()).find_map(|n| n.parse().ok()).unwrap();
+        let just = LoadOptions { staging_limit: Some(need), ..Default::default() };
+        let engine = runtime.load(scale(), just).await.unwrap();
+        let pool = engine.requests(1).await.unwrap();
+        let request = pool.acquire().await.unwrap();
+        let x = Tensor::f32([4], vec![1.0; 4]).unwrap();
+        let run = request.submit(&[("x", Feed::Tensor(&x))]).unwrap();
+        assert_eq!(kind(request.submit(&[("x", Feed::Tensor(&x))])), ErrorKind::Busy);
+        run.await.unwrap();
+        request.run(&[("x", Feed::Tensor(&x))]).await.unwrap();
+        assert!(runtime.ledger().memory().peaks.staging <= need);
+    });
+}
