@@ -3,6 +3,7 @@
 //! The exports are made for the thin TypeScript of the package: options and reports cross as JSON, tensors as typed
 //! arrays, frames as the browser's own objects, errors as `{ kind, message, where?, hint? }`.
 
+mod ahead;
 mod engine;
 mod error;
 mod frames;

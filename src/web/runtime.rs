@@ -1,8 +1,10 @@
 //! `RuntimeHandle`: the device, its ledger, its compiler.
 
+use super::ahead;
 use super::engine::{EngineHandle, LoadedHandle};
 use super::error::thrown;
 use super::js::{class, field, json, now, promise};
+use super::webgpu::raw;
 use crate::engine::{self, CompileOptions, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::ledger::Bounds;
@@ -124,6 +126,10 @@ impl RuntimeHandle {
         promise(async move {
             let EngineHandle { engine, options } = engine;
             let report = |p: crate::runtime::Progress| call(progress.as_ref(), p.phase, p.done as f64, p.total as f64);
+            let _kept = match runtime.raw_device() {
+                Some(device) => ahead::compile(raw(device), &engine.recording).await,
+                None => Vec::new(),
+            };
             let loaded = runtime.load_with(engine, options, &report).await?;
             Ok(LoadedHandle::new(loaded))
         })

@@ -2,7 +2,7 @@
 //! writes that may throw.
 
 use super::js::object;
-use js_sys::Array;
+use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -18,7 +18,13 @@ extern "C" {
     #[wasm_bindgen(method, js_name = createBindGroup)]
     pub(super) fn create_bind_group(this: &Device, descriptor: &JsValue) -> JsValue;
     #[wasm_bindgen(method, js_name = createShaderModule)]
-    fn create_shader_module(this: &Device, descriptor: &JsValue) -> JsValue;
+    pub(super) fn create_shader_module(this: &Device, descriptor: &JsValue) -> JsValue;
+    #[wasm_bindgen(method, js_name = createBindGroupLayout)]
+    pub(super) fn create_bind_group_layout(this: &Device, descriptor: &JsValue) -> JsValue;
+    #[wasm_bindgen(method, js_name = createPipelineLayout)]
+    pub(super) fn create_pipeline_layout(this: &Device, descriptor: &JsValue) -> JsValue;
+    #[wasm_bindgen(method, js_name = createComputePipelineAsync)]
+    pub(super) fn create_compute_pipeline_async(this: &Device, descriptor: &JsValue) -> Promise;
     #[wasm_bindgen(method, js_name = createComputePipeline)]
     fn create_compute_pipeline(this: &Device, descriptor: &JsValue) -> Pipeline;
     #[wasm_bindgen(method, js_name = createCommandEncoder)]
