@@ -13,23 +13,27 @@ const PORT = 48_127;
 const TYPES = {
   ".html": "text/html",
   ".js": "text/javascript",
+  ".mjs": "text/javascript",
   ".json": "application/json",
   ".wasm": "application/wasm",
 };
 
 const shared = join(root, "..", "shared");
 
-function fileOf(url) {
+function fileOf(url, folders) {
   const path = normalize(decodeURIComponent(new URL(url, "http://localhost").pathname)).replace(/^[/\\]+/, "");
-  if (path.split(sep).includes("..")) return undefined;
+  const [first, ...rest] = path.split(sep);
+  if (first === ".." || rest.includes("..")) return undefined;
+  if (Object.hasOwn(folders, first)) return join(folders[first], ...rest);
   return path.startsWith(`shared${sep}`) && existsSync(shared) ? join(shared, path.slice(7)) : join(root, path);
 }
 
-async function answer(request, response) {
+async function answer(request, response, { headers, folders }) {
   response.setHeader("Access-Control-Allow-Origin", "*");
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
   response.setHeader("Cache-Control", "no-store");
-  const file = request.method === "GET" ? fileOf(request.url ?? "/") : undefined;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  const file = request.method === "GET" ? fileOf(request.url ?? "/", folders) : undefined;
   const found = file && (await stat(file).catch(() => undefined));
   if (!found?.isFile()) {
     response.writeHead(404).end();
@@ -42,9 +46,9 @@ async function answer(request, response) {
   createReadStream(file).pipe(response);
 }
 
-function listen(port) {
+function listen(port, options) {
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.writeHead(400).end());
+    answer(request, response, options).catch(() => response.writeHead(400).end());
   });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -52,9 +56,13 @@ function listen(port) {
   });
 }
 
-/** Starts the server and resolves with its address and a function that ends it. */
-export async function serveFiles() {
-  const server = await listen(PORT).catch(() => listen(0));
+/**
+ * Starts the server and resolves with its address and a function that ends it. `headers` go with every answer; `folders` are served
+ * under their names, before what lies in the root.
+ */
+export async function serveFiles({ port: wanted = PORT, headers = {}, folders = {} } = {}) {
+  const options = { headers, folders };
+  const server = await listen(wanted, options).catch(() => listen(0, options));
   const { port } = server.address();
   return {
     address: `http://127.0.0.1:${port}`,
