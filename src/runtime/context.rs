@@ -161,12 +161,14 @@ impl Context {
         let mut times = RunTimes { frame: frame.number(), upload_ms: watch.lap(), ..RunTimes::default() };
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut timed = Timed::default();
+        let mut pre = None;
         for (input, step) in plan.iter().enumerate() {
             if let Way::Frame(source, size) = step {
-                let pass = live.frame(&self.loaded, input, *source, *size, !timed[0], &mut encoder, &frame)?;
-                timed[0] |= pass;
+                let converted = live.frame(&self.loaded, input, *source, *size, pre.is_none(), &mut encoder, &frame)?;
+                pre = pre.or(converted);
             }
         }
+        timed[Phase::Pre as usize] = pre.is_some();
         times.pre_ms = watch.lap();
 
         let slot = live.slot(&self.loaded);
@@ -185,6 +187,7 @@ impl Context {
             run,
             frame: Some(frame),
             timed,
+            pre,
             times,
             watch,
             _entry: gpu.ledger.open(Object::Run, 0),
@@ -395,8 +398,8 @@ impl Live {
         Ok(())
     }
 
-    /// Brings a frame into the arena: without a copy where the source can, else by way of a texture. True where it was
-    /// timed.
+    /// Brings a frame into the arena: without a copy where the source can, else by way of a texture. Gives the
+    /// conversion where the GPU takes its time.
     #[expect(clippy::too_many_arguments, reason = "the parts of a run, each of its own kind")]
     fn frame(
         &self,
@@ -407,8 +410,8 @@ impl Live {
         time: bool,
         encoder: &mut wgpu::CommandEncoder,
         frame: &Frame,
-    ) -> Result<bool> {
-        let Some(step) = loaded.frames.get(input).and_then(Option::as_ref) else { return Ok(false) };
+    ) -> Result<Option<Move>> {
+        let Some(step) = loaded.frames.get(input).and_then(Option::as_ref) else { return Ok(None) };
         let gpu = &loaded.gpu;
         let port = &loaded.engine.inputs[input];
         self.write_block(loaded, input, Some(size), frame)?;
@@ -425,7 +428,7 @@ impl Live {
                 let took = (gpu.clock)() - started;
                 frame.enter(Move::new(place, Place::Texture, MoveKind::Reference, 0).took(took));
                 frame.enter(converted);
-                return Ok(false);
+                return Ok(None);
             }
         }
         let kept = self.frames[input].borrow_mut().texture.take();
@@ -452,7 +455,7 @@ impl Live {
             pass.dispatch_workgroups(x, y, z);
         }
         self.frames[input].borrow_mut().texture = Some((texture, group));
-        copied.map(|()| self.timestamps.is_some() && time)
+        copied.map(|()| (self.timestamps.is_some() && time).then_some(converted))
     }
 
     fn frame_slot(&self, binding: &Binding) -> Result<FrameSlot<'_>> {
@@ -527,6 +530,8 @@ pub(super) struct Pending {
     run: u64,
     frame: Option<Frame>,
     timed: Timed,
+    /// The conversion of a frame whose time the GPU takes.
+    pre: Option<Move>,
     times: RunTimes,
     watch: Stopwatch,
     _entry: Entry,
@@ -574,7 +579,11 @@ impl Pending {
             let m = Move::new(Place::Staging, home(), MoveKind::Readback, view.len() as u64);
             frame.enter(m.because("timestamps"));
         }
-        Some(timestamps.times(&view, self.timed))
+        let times = timestamps.times(&view, self.timed);
+        if let (Some(frame), Some(converted), Some(ms)) = (&self.frame, self.pre, times.pre_ms) {
+            frame.gpu_time(converted, ms);
+        }
+        Some(times)
     }
 
     fn failure(&self) -> Error {

@@ -24,6 +24,9 @@ fn a_frame_goes_through_a_texture() {
         let bytes = |id: &str| s.edges.iter().find(|e| e.id == id).map(|e| (e.bytes_per_frame, e.count));
         assert_eq!(bytes("javascript>texture:copy"), Some((72, 1)));
         assert_eq!(bytes("texture>input:convert"), Some((288, 1)));
+        let timed = runtime.adapter().features.contains(&"timestamp-query");
+        let convert = s.edges.iter().find(|e| e.id == "texture>input:convert").unwrap();
+        assert_eq!(convert.gpu_ms.is_some(), timed);
         assert_eq!(runtime.ledger().memory().gpu.textures, 72);
     });
 }
