@@ -149,12 +149,13 @@ pub fn variants() -> Vec<Sample> {
             .zeros(&[8, 1, k, k])
             .output(DType::F32, &[1, 8, side, side], Layout::C4)
     }));
-    all.push(
-        Sample::new(Op::ConvTranspose(ConvTranspose { groups: 1, ..ConvTranspose::default() }))
+    all.extend([(4, 3, 1, 6), (4, 2, 2, 8), (8, 2, 2, 8)].map(|(outputs, k, stride, side)| {
+        let window = Window { strides: vec![stride; 2], ..Window::default() };
+        Sample::new(Op::ConvTranspose(ConvTranspose { window, groups: 1, ..ConvTranspose::default() }))
             .input(DType::F32, &[1, 8, 4, 4], Layout::C4)
-            .zeros(&[8, 4, 3, 3])
-            .output(DType::F32, &[1, 4, 6, 6], Layout::C4),
-    );
+            .zeros(&[8, outputs, k, k])
+            .output(DType::F32, &[1, outputs, side, side], Layout::C4)
+    }));
     all.extend(conv_general::variants());
     all
 }

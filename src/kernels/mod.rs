@@ -132,6 +132,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("conv_outer.wgsl", conv_outer::FILE),
     ("conv_tiled.wgsl", conv_tiled::FILE),
     ("conv_transpose.wgsl", conv_transpose::FILE),
+    ("conv_transpose_apart.wgsl", conv_transpose::APART),
     ("copy.wgsl", copy::FILE),
     ("decode_boxes.wgsl", detect::DECODE),
     ("pool.wgsl", pool::FILE),
