@@ -194,6 +194,21 @@ fn limits_name_the_pool_and_what_would_do() {
 }
 
 #[test]
+fn a_tighter_workspace_takes_another_kernel() {
+    let window = Window { kernel: vec![5, 5], pads: vec![2; 4], ..Window::default() };
+    let graph = build(|g| {
+        let op = Op::Pool(Pool { kind: PoolKind::Max, window, ceil_mode: false });
+        vec![g.input("x", DType::F32, [1, 4, 8, 8]).apply(op)]
+    });
+    let with =
+        |max_workspace| lower(&graph, &LowerOptions { max_workspace, ..LowerOptions::default() }).expect("lowers");
+    let (roomy, tight) = (with(None), with(Some(1023)));
+    assert_eq!((roomy.layers[0].workspace, roomy.layers[0].dispatches), (1024, 2), "rows, then columns");
+    assert_eq!((tight.layers[0].workspace, tight.layers[0].dispatches), (0, 1), "the window as a whole");
+    assert_eq!(roomy.plan.bytes, tight.plan.bytes + 1024);
+}
+
+#[test]
 fn all_nodes_without_a_kernel_are_named_at_once() {
     let graph = build(|g| {
         let x = g.input("x", DType::I32, [4]);

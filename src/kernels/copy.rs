@@ -5,8 +5,9 @@
 //! output is written by four: whole vectors are copied where strides allow, else four elements are gathered. Where it says
 //! where each source element goes (concatenation), see [`super::join`].
 
-use super::access::{Strided, broadcast_strides, merge};
+use super::access::merge;
 use super::context::{Arg, Context, to_u32};
+use super::copy_rule::{Rule, axis_len, axis_of, rule, strides_of, vectors};
 use super::head::Head;
 use super::launch::{Kernel, Launch, Packed, Part, View, linear_groups};
 use super::sample::Sample;
@@ -18,16 +19,6 @@ use std::fmt::Write;
 
 pub(super) const GROUP: u32 = 64;
 pub(super) const FILE: &str = include_str!("copy.wgsl");
-
-/// Which source element an output element takes, both counted in row-major order whatever their layout.
-enum Rule {
-    /// `base + Σ index · stride`; strides wrap, so that they may be negative.
-    Linear { dims: Vec<u32>, strides: Vec<u32>, base: u32 },
-    /// A source index per output index and dimension; none is the fill value.
-    Tables { dims: Vec<u32>, sources: Vec<Vec<Option<usize>>>, strides: Vec<u32> },
-    /// Rows picked by an index tensor, input 1: dimensions [outer, picked, inner] of the output, `n` rows in the source.
-    Rows { picked: u32, inner: u32, n: u32 },
-}
 
 /// The kernel of a movement node with one source and a rule for each output element.
 pub fn kernel<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
@@ -68,61 +59,6 @@ pub fn kernel<'a>(ctx: &Context<'a>) -> Result<Kernel<'a>> {
     };
     let label = format!("copy {}", ctx.op.definition().name());
     Ok(Kernel::many(label, launches).views(views))
-}
-
-fn axis_of(axis: i64, rank: usize) -> Result<usize> {
-    let at = if axis < 0 { axis + rank as i64 } else { axis };
-    usize::try_from(at)
-        .ok()
-        .filter(|a| *a < rank)
-        .ok_or_else(|| Error::new(ErrorKind::ShapeMismatch, format!("axis {axis} is out of range for rank {rank}")))
-}
-
-fn axis_len(x: &Arg<'_>, axis: i64) -> Result<usize> {
-    Ok(x.shape()[axis_of(axis, x.shape().len())?])
-}
-
-fn strides_of(x: &Arg<'_>) -> Result<Vec<u32>> {
-    x.shape().row_major_strides().into_iter().map(to_u32).collect()
-}
-
-/// The rule of every operator but slices, and whether it keeps the order of elements.
-fn rule(ctx: &Context<'_>, x: &Arg<'_>) -> Result<(Rule, bool)> {
-    let out = ctx.output(0)?;
-    let dims = out.dims()?;
-    Ok(match ctx.op {
-        Op::Transpose(op) => {
-            let perm = op.permutation(x.shape().len())?;
-            let own = strides_of(x)?;
-            let strides: Vec<u32> = perm.iter().map(|&p| own[p]).collect();
-            let same = merge(&dims, &strides).strides.iter().all(|s| *s == 1) && merge(&dims, &strides).dims.len() <= 1;
-            (Rule::Linear { dims, strides, base: 0 }, same)
-        }
-        Op::Expand(_) => {
-            let same = x.shape().elements() == out.shape().elements();
-            (Rule::Linear { strides: broadcast_strides(x.shape(), out.shape())?, dims, base: 0 }, same)
-        }
-        Op::Pad(op) => {
-            let amounts = op.amounts(&ctx.operands())?;
-            let sources: Result<Vec<_>> =
-                x.shape().iter().zip(amounts).map(|(&n, amount)| op.sources(n, amount)).collect();
-            (Rule::Tables { dims, sources: sources?, strides: strides_of(x)? }, false)
-        }
-        Op::Gather(op) => {
-            let axis = axis_of(op.axis, x.shape().len())?;
-            let inner: usize = x.shape()[axis + 1..].iter().product();
-            let picked = to_u32(ctx.input(1)?.shape().elements())?;
-            (Rule::Rows { picked, inner: to_u32(inner)?, n: to_u32(x.shape()[axis])? }, false)
-        }
-        _ => {
-            if x.shape().elements() != out.shape().elements() {
-                let message = format!("{} elements become {}", x.shape(), out.shape());
-                return Err(Error::new(ErrorKind::ShapeMismatch, message));
-            }
-            let strides = out.shape().row_major_strides().into_iter().map(to_u32).collect::<Result<_>>()?;
-            (Rule::Linear { dims, strides, base: 0 }, true)
-        }
-    })
 }
 
 /// The value of padding.
@@ -256,6 +192,7 @@ fn write_from(head: &mut Head<'_, '_>, from: &Rule) -> Result<bool> {
             head.index_function("source", &merge(dims, strides), *base)?;
             Ok(false)
         }
+        Rule::Window { .. } => window(head, from),
         Rule::Tables { dims, sources, strides } => {
             let mut table: Vec<i32> = Vec::new();
             let mut starts = Vec::new();
@@ -308,6 +245,42 @@ fn write_from(head: &mut Head<'_, '_>, from: &Rule) -> Result<bool> {
     }
 }
 
+/// As [`write_from`], for a window; dimensions that are neither cut nor padded join the one outside them.
+fn window(head: &mut Head<'_, '_>, rule: &Rule) -> Result<bool> {
+    let Rule::Window { dims, begins, sizes, strides } = rule else { return Ok(false) };
+    let mut parts: Vec<(u32, i32, u32, u32)> = Vec::new();
+    for (((&d, &b), &n), &s) in dims.iter().zip(begins).zip(sizes).zip(strides) {
+        match parts.last_mut() {
+            Some((dim, begin, size, stride)) if b == 0 && d == n && *stride == s * n => {
+                (*dim, *begin, *size, *stride) = (*dim * d, *begin * d as i32, *size * d, s);
+            }
+            _ => parts.push((d, b, n, s)),
+        }
+    }
+    if parts.len() > 8 {
+        return Err(too_deep(parts.len()));
+    }
+    head.params.eight_u("dims", &parts.iter().map(|p| p.0).collect::<Vec<_>>());
+    head.params.eight_u("begins", &parts.iter().map(|p| p.1 as u32).collect::<Vec<_>>());
+    head.params.eight_u("sizes", &parts.iter().map(|p| p.2).collect::<Vec<_>>());
+    head.params.eight_u("strides", &parts.iter().map(|p| p.3).collect::<Vec<_>>());
+    let mut body = String::from("    var rest = l;\n    var at = 0u;\n    var inside = true;\n");
+    for k in (0..parts.len()).rev() {
+        let field = |name: &str| format!("params.{name}[{}][{}]", k / 4, k % 4);
+        // Below the begin the difference wraps round to a large number.
+        let place = if k == 0 { "rest".to_owned() } else { format!("rest % {}", field("dims")) };
+        let _ = writeln!(body, "    let c{k} = {place} - {};", field("begins"));
+        let _ =
+            writeln!(body, "    inside = inside && c{k} < {};\n    at += c{k} * {};", field("sizes"), field("strides"));
+        if k > 0 {
+            let _ = writeln!(body, "    rest /= {};", field("dims"));
+        }
+    }
+    head.define("OUTSIDE", u32::MAX);
+    head.declare(&format!("fn source(l: u32) -> u32 {{\n{body}    return select(OUTSIDE, at, inside);\n}}"));
+    Ok(true)
+}
+
 pub(super) fn too_deep(rank: usize) -> Error {
     Error::new(ErrorKind::UnsupportedOp, format!("{rank} dimensions that cannot be merged; at most 8 are supported"))
 }
@@ -325,99 +298,6 @@ pub(super) fn decode(head: &mut Head<'_, '_>, name: &str, arg: &Arg<'_>) -> Resu
 }}"
     ));
     Ok(())
-}
-
-/// The rule in vectors of four, where source and output (of one layout) allow it.
-fn vectors(x: &Arg<'_>, out: &Arg<'_>, from: &Rule, fill: f64) -> Result<Option<Rule>> {
-    if out.layout == Layout::RowMajor {
-        return Ok(row_major_vectors(from));
-    }
-    let (&[_, xc, xh, xw], &[n, c, h, w]) = (&x.shape()[..], &out.shape()[..]) else { return Ok(None) };
-    let (xg, g) = (xc.div_ceil(4), c.div_ceil(4));
-    // Strides of the source in vectors: of a picture, a channel group, a row, a pixel.
-    let unit = [to_u32(xg * xh * xw)?, to_u32(xh * xw)?, to_u32(xw)?, 1];
-    let plain = [to_u32(xc * xh * xw)?, to_u32(xh * xw)?, to_u32(xw)?, 1];
-    let dims = [to_u32(n)?, to_u32(g)?, to_u32(h)?, to_u32(w)?];
-    Ok(match from {
-        Rule::Linear { dims: d, strides, base } if d.len() == 4 => {
-            // Each dimension must step along itself; channels one by one from a multiple of four.
-            let mut rest = *base;
-            let mut start = [0u32; 4];
-            for (s, p) in start.iter_mut().zip(plain) {
-                *s = rest.checked_div(p).unwrap_or(0);
-                rest = rest.checked_rem(p).unwrap_or(0);
-            }
-            let steps: Option<Vec<u32>> = (0..4)
-                .map(|k| match (d[k], strides[k]) {
-                    (1, _) => Some(u32::from(k == 1)),
-                    (_, s) if plain[k] > 0 && s % plain[k] == 0 && (s as i32) >= 0 => Some(s / plain[k]),
-                    _ => None,
-                })
-                .collect();
-            let Some(steps) = steps else { return Ok(None) };
-            let end = start[1] as usize + c;
-            let channels = steps[1] == 1 && start[1] % 4 == 0 && (c % 4 == 0 || end == xc);
-            let inside = (0..4).all(|k| {
-                let last = u64::from(start[k]) + u64::from(steps[k]) * u64::from(d[k].saturating_sub(1));
-                last < x.shape()[k] as u64
-            });
-            if !channels || !inside || d[1] != c as u32 {
-                return Ok(None);
-            }
-            let base = start[0] * unit[0] + (start[1] / 4) * unit[1] + start[2] * unit[2] + start[3];
-            let strides = vec![steps[0] * unit[0], unit[1], steps[2] * unit[2], steps[3]];
-            Some(Rule::Linear { dims: dims.to_vec(), strides, base })
-        }
-        Rule::Tables { sources, .. } => {
-            let [sn, sc, sh, sw] = &sources[..] else { return Ok(None) };
-            let groups: Option<Vec<Option<usize>>> = (0..g)
-                .map(|k| {
-                    let lane = |l: usize| sc.get(4 * k + l).copied();
-                    let first = lane(0)?;
-                    let fits = (1..4).all(|l| match (first, lane(l)) {
-                        (None, Some(other)) => other.is_none(),
-                        (Some(f), Some(other)) => other == Some(f + l),
-                        // Beyond the last channel: padding lanes, which the source has as zeros there too.
-                        (Some(f), None) => f + l >= xc,
-                        (None, None) => fill == 0.0,
-                    });
-                    (fits && first.is_none_or(|f| f % 4 == 0)).then_some(first.map(|f| f / 4))
-                })
-                .collect();
-            // A fill value would be written into padding lanes too.
-            let clean = c % 4 == 0 || fill == 0.0;
-            groups.filter(|_| clean).map(|groups| Rule::Tables {
-                dims: dims.to_vec(),
-                sources: vec![sn.clone(), groups, sh.clone(), sw.clone()],
-                strides: unit.to_vec(),
-            })
-        }
-        _ => None,
-    })
-}
-
-fn row_major_vectors(from: &Rule) -> Option<Rule> {
-    match from {
-        Rule::Linear { dims, strides, base } => {
-            let Strided { mut dims, mut strides } = merge(dims, strides);
-            let whole = dims.last().is_none_or(|d| d % 4 == 0) || (dims.len() == 1 && *base == 0);
-            let last = strides.pop().unwrap_or(1);
-            if last != 1 || !whole || base % 4 != 0 || strides.iter().any(|s| s % 4 != 0) {
-                return None;
-            }
-            if let Some(d) = dims.last_mut() {
-                *d = d.div_ceil(4);
-            }
-            strides.iter_mut().for_each(|s| *s = (*s as i32 / 4) as u32);
-            strides.push(1);
-            strides.truncate(dims.len());
-            Some(Rule::Linear { dims, strides, base: (*base as i32 / 4) as u32 })
-        }
-        Rule::Rows { picked, inner, n } if inner % 4 == 0 && *inner > 0 => {
-            Some(Rule::Rows { picked: *picked, inner: inner / 4, n: *n })
-        }
-        _ => None,
-    }
 }
 
 /// Every specialisation of this kernel and of [`super::join`].

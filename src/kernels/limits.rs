@@ -16,6 +16,8 @@ pub struct DeviceLimits {
     pub max_workgroup_bytes: u32,
     /// Workgroups of one dispatch in each dimension.
     pub max_groups: u32,
+    /// Bytes of workspace that one node may take; a kernel that would want more takes another way where it has one.
+    pub max_workspace_bytes: u64,
     /// `enable f16` is possible.
     pub f16: bool,
     /// The adapter is a CPU: barriers are ruinous and registers are the only fast memory.
@@ -32,6 +34,7 @@ impl Default for DeviceLimits {
             max_invocations: 256,
             max_workgroup_bytes: 16 << 10,
             max_groups: 65_535,
+            max_workspace_bytes: u64::MAX,
             f16: false,
             cpu: false,
         }

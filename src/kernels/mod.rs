@@ -26,6 +26,7 @@ mod conv_outer;
 mod conv_tiled;
 mod conv_transpose;
 mod copy;
+mod copy_rule;
 mod detect;
 mod elementwise;
 mod head;

@@ -3,7 +3,7 @@
 
 use super::access::Walk;
 use super::context::{Arg, Context};
-use super::head::Head;
+use super::head::{Head, Slot};
 use super::steps::Number;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::Layout;
@@ -24,25 +24,34 @@ pub fn input<'a>(ctx: &Context<'a>) -> Result<Arg<'a>> {
     Ok(x)
 }
 
-/// Declares `T`, the loads and stores of it, the epilogue, and `fn result(v: T, i, q, p) -> T'`: the steps on element
-/// (or vector) i, which is pixel p of plane q.
+/// Declares `T`, `load` from input 0, the epilogue and `store` into output 0.
 pub fn declare(ctx: &Context<'_>, head: &mut Head<'_, '_>, walk: Walk) -> Result<()> {
+    let slot = head.input(0, walk.wide())?;
+    declare_load(ctx, head, walk, slot)?;
+    declare_result(ctx, head, walk)
+}
+
+/// Declares `T`, the number type of input 0, and the function `load` of it.
+pub fn declare_load(ctx: &Context<'_>, head: &mut Head<'_, '_>, walk: Walk, slot: Slot) -> Result<()> {
+    head.alias("T", Number::of(ctx.input(0)?.ty.dtype).wgsl(walk.wide()));
+    head.loader("load", slot, walk.wide());
+    Ok(())
+}
+
+/// Declares the epilogue, `fn result(v: T, i, q, p)`, which applies the steps to element (or vector) i, pixel p of plane q,
+/// and `store` into output 0.
+pub fn declare_result(ctx: &Context<'_>, head: &mut Head<'_, '_>, walk: Walk) -> Result<()> {
     let (x, out) = (ctx.input(0)?, ctx.output(0)?);
     let wide = walk.wide();
-    let number = Number::of(x.ty.dtype);
-    head.alias("T", number.wgsl(wide));
-    let slot = head.input(0, wide)?;
-    head.loader("load", slot, wide);
-    head.epilogue(walk, number)?;
+    head.epilogue(walk, Number::of(x.ty.dtype))?;
     let to = Number::of(out.ty.dtype).wgsl(wide);
-    if walk == Walk::C4 {
+    let call = if walk == Walk::C4 {
         head.params.u32("groups", out.c4()?.groups);
-        head.declare(&format!(
-            "fn result(v: T, i: u32, q: u32, p: u32) -> {to} {{\n    return epilogue(v, i, q / params.groups, q % params.groups, p);\n}}"
-        ));
+        "epilogue(v, i, q / params.groups, q % params.groups, p)"
     } else {
-        head.declare(&format!("fn result(v: T, i: u32, q: u32, p: u32) -> {to} {{\n    return epilogue(v, i);\n}}"));
-    }
+        "epilogue(v, i)"
+    };
+    head.declare(&format!("fn result(v: T, i: u32, q: u32, p: u32) -> {to} {{\n    return {call};\n}}"));
     let slot = head.output(0, wide)?;
     head.storer("store", slot, wide)
 }

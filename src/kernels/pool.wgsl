@@ -50,30 +50,25 @@ fn main(
     let q = i / (d.x * d.y * d.z);
     let at = vec3u(p / (d.y * d.z), (p / d.z) % d.y, p % d.z);
     let first = vec3i(at * params.stride.xyz) - vec3i(params.begin.xyz);
+    let step = vec3i(params.dilation.xyz);
     let size = vec3i(params.size.xyz);
-    let limit = size + vec3i(params.end.xyz);
+    let taps = vec3i(params.window.xyz);
+    // The taps from `low` to `high` lie in the input, those to `padded` in it or its end padding; none begins before the begin
+    // padding.
+    let low = clamp((step - 1 - first) / step, vec3i(0), taps);
+    let high = clamp((size - first + step - 1) / step, low, taps);
+    let padded = clamp((size + vec3i(params.end.xyz) - first + step - 1) / step, vec3i(0), taps);
     let base = i32(q) * size.x * size.y * size.z;
     var v = initial();
-    var inside = 0u;
-    var padded = 0u;
-    for (var a = 0u; a < params.window.x; a++) {
-        let z = first.x + i32(a * params.dilation.x);
-        for (var b = 0u; b < params.window.y; b++) {
-            let y = first.y + i32(b * params.dilation.y);
-            let row = base + (z * size.y + y) * size.z;
-            let valid = z >= 0 && z < size.x && y >= 0 && y < size.y;
-            let counted = z < limit.x && y < limit.y;
-            for (var c = 0u; c < params.window.z; c++) {
-                let x = first.z + i32(c * params.dilation.z);
-                if counted && x < limit.z {
-                    padded++;
-                }
-                if valid && x >= 0 && x < size.z {
-                    v = join(v, load(u32(row + x)));
-                    inside++;
-                }
+    for (var a = low.x; a < high.x; a++) {
+        let z = first.x + a * step.x;
+        for (var b = low.y; b < high.y; b++) {
+            let row = base + (z * size.y + first.y + b * step.y) * size.z + first.z;
+            for (var c = low.z; c < high.z; c++) {
+                v = join(v, load(u32(row + c * step.z)));
             }
         }
     }
-    store(i, result(finish(v, inside, padded), i, q, p));
+    let inside = high - low;
+    store(i, result(finish(v, u32(inside.x * inside.y * inside.z), u32(padded.x * padded.y * padded.z)), i, q, p));
 }

@@ -16,6 +16,34 @@ pub(super) const FILE: &str = include_str!("resize.wgsl");
 pub(super) const ANY: &str = include_str!("resize_any.wgsl");
 const GROUP: u32 = 64;
 
+/// The element of row `y` and column `x` of the output; columns stand behind rows in the table.
+const NEAREST: &str = "fn sample(base: u32, y: u32, x: u32) -> T {
+    return load(base + u32(table(2u * y)) * params.size.y + u32(table(2u * x)));
+}";
+const LINEAR: &str = "fn sample(base: u32, y: u32, x: u32) -> T {
+    let r = table(y);
+    let c = table(x);
+    let a = base + u32(r.x) * params.size.y;
+    let b = base + u32(r.z) * params.size.y;
+    let i = u32(c.x);
+    let j = u32(c.z);
+    return r.y * (c.y * load(a + i) + c.w * load(a + j)) + r.w * (c.y * load(b + i) + c.w * load(b + j));
+}";
+const CUBIC: &str = "fn line(at: u32, c: vec4f, d: vec4f) -> T {
+    return c.y * load(at + u32(c.x)) + c.w * load(at + u32(c.z)) + d.y * load(at + u32(d.x)) + d.w * load(at + u32(d.z));
+}
+fn sample(base: u32, y: u32, x: u32) -> T {
+    let c = table(2u * x);
+    let d = table(2u * x + 1u);
+    var sum = T();
+    for (var k = 0u; k < 2u; k++) {
+        let r = table(2u * y + k);
+        sum += r.y * line(base + u32(r.x) * params.size.y, c, d);
+        sum += r.w * line(base + u32(r.z) * params.size.y, c, d);
+    }
+    return sum;
+}";
+
 /// The kernel of a resize.
 pub fn kernel<'a>(ctx: &Context<'a>, op: &Resize) -> Result<Kernel<'a>> {
     let (x, out) = (planes::input(ctx)?, ctx.output(0)?);
@@ -63,7 +91,6 @@ pub fn kernel<'a>(ctx: &Context<'a>, op: &Resize) -> Result<Kernel<'a>> {
         let size = [axes[rank - 2].input, axes[rank - 1].input, axes[rank - 2].output, axes[rank - 1].output];
         let size = [to_u32(size[0])?, to_u32(size[1])?, to_u32(size[2])?, to_u32(size[3])?];
         head.params.vec4u("size", size);
-        head.define("TAPS", most);
         FILE
     } else {
         let strides = x.shape().row_major_strides().into_iter().map(to_u32).collect::<Result<Vec<_>>>()?;
@@ -82,10 +109,19 @@ pub fn kernel<'a>(ctx: &Context<'a>, op: &Resize) -> Result<Kernel<'a>> {
         out.resize(bytes, 0);
         Ok(out)
     });
-    let slot = head.weights(packed, DType::F32, false);
-    head.loader("table", slot, false);
-    let value = if nearest { "v" } else { "sum + weight * v" };
-    head.declare(&format!("fn add(sum: T, weight: f32, v: T) -> T {{\n    return {value};\n}}"));
+    let paired = planar && !nearest;
+    let slot = head.weights(packed, DType::F32, paired);
+    head.loader("table", slot, paired);
+    if planar {
+        head.declare(match most {
+            1 => NEAREST,
+            2 => LINEAR,
+            _ => CUBIC,
+        });
+    } else {
+        let value = if nearest { "v" } else { "sum + weight * v" };
+        head.declare(&format!("fn add(sum: T, weight: f32, v: T) -> T {{\n    return {value};\n}}"));
+    }
     let groups = if count == 0 { [0; 3] } else { linear_groups(count, GROUP, ctx.limits)? };
     let layout = match (walk, planar) {
         (Walk::C4, _) => "c4",

@@ -84,6 +84,9 @@ pub struct Lowered {
 /// shape is not known.
 pub fn lower(graph: &Graph, options: &LowerOptions<'_>) -> Result<Lowered> {
     let graph = prepare::with_outputs_of_their_own(graph)?;
+    let mut options = options.clone();
+    options.limits.max_workspace_bytes = options.max_workspace.unwrap_or(options.limits.max_workspace_bytes);
+    let options = &options;
     let layout = place::place(&graph, options)?;
     emit::emit(&graph, &layout, options)
 }

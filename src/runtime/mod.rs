@@ -125,6 +125,7 @@ impl Runtime {
             max_groups: l.max_compute_workgroups_per_dimension,
             f16: self.inner.gpu.features.contains(wgpu::Features::SHADER_F16),
             cpu: self.inner.adapter.borrow().is_fallback,
+            ..DeviceLimits::default()
         };
         Target { limits, choices: self.choices() }
     }
