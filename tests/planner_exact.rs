@@ -1,4 +1,5 @@
 //! The search proves what it says: against every order of small sets, and on the MiniMalloc benchmark.
+#![cfg(not(target_arch = "wasm32"))]
 
 use frameway::plan::{Block, Effort, Lifetime, Limit, Options, PlanError, plan, validate};
 use proptest::prelude::*;
