@@ -4,17 +4,18 @@
 use super::device::Gpu;
 use super::feed::{Feed, FramePass, FrameSlot, FrameSource, TextureTarget, check_tensor, write_tensor};
 use super::gate::Gate;
+use super::kernels::Kernel;
 use super::ledger::{Class, Entry, Frame, Move, MoveKind, Object, Place};
-use super::load::{Kernel, Loaded, Part, Shared, closed, home, port_bytes};
+use super::load::{Loaded, Part, Shared, closed, home, port_bytes};
 use super::memory::{Buffer, STAGING, Texture, UNIFORM};
-use super::report::{GpuTimes, RunTimes, Stopwatch};
-use super::signal::Signal;
+use super::report::{RunTimes, Stopwatch};
+use super::run::Pending;
 use super::timestamps::{Phase, TIMESTAMP_BYTES, Timed, Timestamps};
 use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{Binding, FRAME_BYTES, Resource, Space};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 /// Staging buffers of a context: one is read while the GPU fills another and a third is asked for.
 pub(super) const RING: usize = 3;
@@ -23,11 +24,11 @@ pub(super) const RING: usize = 3;
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) loaded: Rc<Loaded>,
-    live: RefCell<Option<Rc<Live>>>,
-    closed: Cell<bool>,
+    pub(super) live: RefCell<Option<Rc<Live>>>,
+    pub(super) closed: Cell<bool>,
     runs: Cell<u64>,
     /// Runs whose results somebody waits for.
-    awaited: Rc<Gate>,
+    pub(super) awaited: Rc<Gate>,
     strict: bool,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Live {
     /// By model input.
     frames: Vec<RefCell<FrameState>>,
     ring: RefCell<Vec<Rc<Slot>>>,
-    timestamps: Option<Timestamps>,
+    pub(super) timestamps: Option<Timestamps>,
     _entry: Entry,
 }
 
@@ -59,12 +60,12 @@ struct FrameState {
 /// A staging buffer and who has it.
 #[derive(Debug)]
 pub(super) struct Slot {
-    buffer: Buffer,
-    state: Cell<SlotState>,
+    pub(super) buffer: Buffer,
+    pub(super) state: Cell<SlotState>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SlotState {
+pub(super) enum SlotState {
     Free,
     /// Run `n` fills it.
     Filling(u64),
@@ -73,7 +74,7 @@ enum SlotState {
 }
 
 impl Slot {
-    fn free(&self) {
+    pub(super) fn free(&self) {
         if self.state.replace(SlotState::Free) != SlotState::Free {
             // Also takes back a mapping that is still pending.
             self.buffer.raw.unmap();
@@ -118,7 +119,7 @@ impl Context {
         }))
     }
 
-    fn closed_error(&self) -> Error {
+    pub(super) fn closed_error(&self) -> Error {
         closed(&format!("request of engine {:?}", self.loaded.engine.name))
     }
 
@@ -505,101 +506,6 @@ impl Live {
         }
         if let (Some(timestamps), Some(slot)) = (&self.timestamps, slot) {
             timestamps.resolve(encoder, &slot.buffer.raw, loaded.staging_bytes);
-        }
-    }
-}
-
-/// What a run has left behind.
-#[derive(Debug)]
-pub(super) struct Done {
-    /// Where the outputs are, unless none is read back.
-    pub(super) slot: Option<Weak<Slot>>,
-    /// Its number.
-    pub(super) run: u64,
-    pub(super) times: RunTimes,
-}
-
-/// A run handed to the GPU. Dropping it lets the GPU finish and forgets the results.
-#[derive(Debug)]
-pub(super) struct Pending {
-    context: Rc<Context>,
-    /// Held weakly, so that closing the request frees it whoever still waits.
-    slot: Option<Weak<Slot>>,
-    mapped: Option<Signal<std::result::Result<(), wgpu::BufferAsyncError>>>,
-    submission: Option<wgpu::SubmissionIndex>,
-    run: u64,
-    frame: Option<Frame>,
-    timed: Timed,
-    /// The conversion of a frame whose time the GPU takes.
-    pre: Option<Move>,
-    times: RunTimes,
-    watch: Stopwatch,
-    _entry: Entry,
-}
-
-impl Pending {
-    /// Waits for the results.
-    pub(super) async fn wait(mut self) -> Result<Done> {
-        let gpu = Rc::clone(&self.context.loaded.gpu);
-        let _awaited = self.context.awaited.enter();
-        match self.mapped.take() {
-            Some(mapped) => {
-                gpu.wait(self.submission.take());
-                mapped.await.map_err(|_| self.failure())?;
-            }
-            // Nothing is read back: the run is over when the GPU says so.
-            None => gpu.idle().await,
-        }
-        gpu.alive()?;
-        let mut times = self.times;
-        times.wait_ms = self.watch.lap();
-        if let Some(slot) = &self.slot {
-            let slot = slot.upgrade().ok_or_else(|| self.failure())?;
-            if slot.state.get() != SlotState::Filling(self.run) {
-                return Err(self.failure());
-            }
-            slot.state.set(SlotState::Filled(self.run));
-            times.gpu = self.gpu_times(&slot);
-        }
-        if let Some(frame) = self.frame.take() {
-            let bytes: u64 = self.context.loaded.staged.iter().flatten().map(|s| s.bytes).sum();
-            if bytes > 0 {
-                frame.enter(Move::new(Place::Staging, Place::Javascript, MoveKind::Readback, bytes));
-            }
-            frame.finish();
-        }
-        Ok(Done { slot: self.slot.take(), run: self.run, times })
-    }
-
-    fn gpu_times(&self, slot: &Slot) -> Option<GpuTimes> {
-        let live = self.context.live.borrow().clone()?;
-        let timestamps = live.timestamps.as_ref()?;
-        let view = slot.buffer.raw.get_mapped_range(self.context.loaded.staging_bytes..).ok()?;
-        if let Some(frame) = &self.frame {
-            let m = Move::new(Place::Staging, home(), MoveKind::Readback, view.len() as u64);
-            frame.enter(m.because("timestamps"));
-        }
-        let times = timestamps.times(&view, self.timed);
-        if let (Some(frame), Some(converted), Some(ms)) = (&self.frame, self.pre, times.pre_ms) {
-            frame.gpu_time(converted, ms);
-        }
-        Some(times)
-    }
-
-    fn failure(&self) -> Error {
-        match self.context.loaded.gpu.alive() {
-            Err(lost) => lost,
-            Ok(()) if self.context.closed.get() => self.context.closed_error(),
-            Ok(()) => Error::new(ErrorKind::Canceled, "the run was given up"),
-        }
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        let slot = self.slot.take().and_then(|slot| slot.upgrade());
-        if let Some(slot) = slot.filter(|slot| slot.state.get() == SlotState::Filling(self.run)) {
-            slot.free();
         }
     }
 }

@@ -1,15 +1,17 @@
 //! From a compiled engine to one on the GPU: kernels compiled, weights uploaded. Both are shared by all requests.
 
 use super::LoadOptions;
+use super::check::check;
 use super::context::RING;
 use super::device::Gpu;
+use super::kernels::{Kernel, Kernels, compile_all};
 use super::ledger::{Class, Entry, Move, MoveKind, Object, Place};
 use super::memory::{Buffer, UNIFORM};
 use super::request::Pool;
 use super::timestamps::{Phase, TIMESTAMP_BYTES};
 use crate::engine::{Engine, Port};
 use crate::error::{Error, ErrorKind, Result};
-use crate::recording::{ALIGNMENT, Binding, Command, Dispatch, FRAME_BYTES, Range, Resource, Shader, Space};
+use crate::recording::{ALIGNMENT, Binding, Command, Dispatch, FRAME_BYTES, Range, Resource, Space};
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -41,120 +43,6 @@ pub struct LoadTimes {
     pub kernels_compiled: u64,
     /// Kernels found compiled.
     pub kernels_reused: u64,
-}
-
-/// What a slot of group 0 holds, as far as its layout goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum SlotKind {
-    ReadWrite,
-    ReadOnly,
-    Uniform,
-    Texture,
-}
-
-/// Slots of group 0, in order.
-pub(super) type Signature = Vec<(u32, SlotKind)>;
-
-/// A compiled kernel and the layout of what it binds.
-#[derive(Debug)]
-pub(super) struct Kernel {
-    pub(super) pipeline: wgpu::ComputePipeline,
-    pub(super) layout: wgpu::BindGroupLayout,
-}
-
-/// Kernels of all engines of a runtime, by their text.
-#[derive(Debug, Default)]
-pub(super) struct Kernels {
-    layouts: RefCell<HashMap<Signature, (wgpu::BindGroupLayout, wgpu::PipelineLayout)>>,
-    kernels: RefCell<HashMap<(String, Signature), Rc<Kernel>>>,
-}
-
-impl Kernels {
-    pub(super) fn clear(&self) {
-        self.layouts.borrow_mut().clear();
-        self.kernels.borrow_mut().clear();
-    }
-
-    fn layout(&self, gpu: &Gpu, signature: &Signature) -> (wgpu::BindGroupLayout, wgpu::PipelineLayout) {
-        let mut layouts = self.layouts.borrow_mut();
-        layouts
-            .entry(signature.clone())
-            .or_insert_with(|| {
-                let entries: Vec<_> = signature.iter().map(|&(slot, kind)| layout_entry(slot, kind)).collect();
-                let group = gpu
-                    .device
-                    .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
-                let pipeline = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                    label: None,
-                    bind_group_layouts: &[Some(&group)],
-                    ..Default::default()
-                });
-                (group, pipeline)
-            })
-            .clone()
-    }
-
-    /// Drops a kernel that turned out to be refused.
-    pub(super) fn forget(&self, shader: &Shader, signature: &Signature) {
-        self.kernels.borrow_mut().remove(&(shader.wgsl.clone(), signature.clone()));
-    }
-
-    /// Starts compiling; the error, if any, is known when `check` resolves.
-    pub(super) fn compile(
-        &self,
-        gpu: &Gpu,
-        shader: &Shader,
-        signature: &Signature,
-    ) -> (Rc<Kernel>, impl Future<Output = Option<wgpu::Error>> + use<>) {
-        let (layout, pipeline_layout) = self.layout(gpu, signature);
-        let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(&shader.label),
-            source: wgpu::ShaderSource::Wgsl(shader.wgsl.as_str().into()),
-        });
-        let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(&shader.label),
-            layout: Some(&pipeline_layout),
-            module: &module,
-            entry_point: Some("main"),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            cache: None,
-        });
-        let kernel = Rc::new(Kernel { pipeline, layout });
-        self.kernels.borrow_mut().insert((shader.wgsl.clone(), signature.clone()), Rc::clone(&kernel));
-        (kernel, scope.pop())
-    }
-}
-
-fn layout_entry(slot: u32, kind: SlotKind) -> wgpu::BindGroupLayoutEntry {
-    let buffer = |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
-    wgpu::BindGroupLayoutEntry {
-        binding: slot,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: match kind {
-            SlotKind::ReadWrite => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
-            SlotKind::ReadOnly => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
-            SlotKind::Uniform => buffer(wgpu::BufferBindingType::Uniform),
-            SlotKind::Texture => wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Float { filterable: true },
-                view_dimension: wgpu::TextureViewDimension::D2,
-                multisampled: false,
-            },
-        },
-        count: None,
-    }
-}
-
-fn signature(bindings: &[Binding]) -> Signature {
-    let kind = |b: &Binding| match b.resource {
-        Resource::Buffer(range) => match range.space {
-            Space::Arena => SlotKind::ReadWrite,
-            Space::Weights => SlotKind::ReadOnly,
-            Space::Params | Space::Frame => SlotKind::Uniform,
-        },
-        Resource::Frame { .. } => SlotKind::Texture,
-    };
-    bindings.iter().map(|b| (b.slot, kind(b))).collect()
 }
 
 /// One part of what follows when the inputs are in place.
@@ -409,54 +297,6 @@ pub(super) fn dispatch_of(command: &Command) -> Option<&Dispatch> {
     }
 }
 
-/// The kernel of each dispatch, in order of the commands.
-async fn compile_all(
-    gpu: &Gpu,
-    kernels: &Kernels,
-    engine: &Engine,
-    times: &mut LoadTimes,
-    progress: &dyn Fn(Progress),
-) -> Result<Vec<Rc<Kernel>>> {
-    let recording = &engine.recording;
-    let mut of_dispatch = Vec::new();
-    let mut pending = Vec::new();
-    for dispatch in recording.commands.iter().filter_map(dispatch_of) {
-        let shader = recording.shaders.get(dispatch.shader).ok_or_else(|| mismatch("a shader is missing"))?;
-        if shader.f16 && !gpu.features.contains(wgpu::Features::SHADER_F16) {
-            return Err(Error::new(ErrorKind::UnsupportedOp, "this adapter has no shader-f16")
-                .at(format!("kernel {:?}", shader.label))
-                .hint("compile with precision \"float32\" or \"auto\""));
-        }
-        let key = (shader.wgsl.clone(), signature(&dispatch.bindings));
-        let known = kernels.kernels.borrow().get(&key).cloned();
-        let kernel = match known {
-            Some(kernel) => {
-                times.kernels_reused += 1;
-                kernel
-            }
-            None => {
-                let (kernel, check) = kernels.compile(gpu, shader, &key.1);
-                pending.push((&shader.label, key, check));
-                kernel
-            }
-        };
-        of_dispatch.push(kernel);
-    }
-    let total = pending.len() as u64;
-    times.kernels_compiled = total;
-    let mut first_error = None;
-    for (done, (label, key, check)) in pending.into_iter().enumerate() {
-        if let Some(error) = check.await {
-            // It must not be found the next time.
-            kernels.kernels.borrow_mut().remove(&key);
-            let error = Error::new(ErrorKind::UnsupportedOp, format!("this adapter refuses the kernel: {error}"));
-            first_error.get_or_insert(error.at(format!("kernel {label:?}")));
-        }
-        progress(Progress { phase: "kernels", done: done as u64 + 1, total });
-    }
-    first_error.map_or(Ok(of_dispatch), Err)
-}
-
 async fn upload_weights(gpu: &Gpu, engine: &mut Engine, progress: &dyn Fn(Progress)) -> Result<Option<Buffer>> {
     let total = engine.recording.weights_bytes;
     if total == 0 {
@@ -472,96 +312,4 @@ async fn upload_weights(gpu: &Gpu, engine: &mut Engine, progress: &dyn Fn(Progre
     }
     gpu.ledger.enter(Move::new(home(), Place::Weights, MoveKind::Upload, done));
     Ok(Some(buffer))
-}
-
-fn mismatch(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::PlanMismatch, message).hint("compile the model again with this version")
-}
-
-/// Holds the recording against the device's limits and against itself, so that nothing later can go out of bounds.
-fn check(gpu: &Gpu, engine: &Engine) -> Result<()> {
-    let r = &engine.recording;
-    if engine.weights.len() as u64 != r.weights_bytes {
-        return Err(mismatch(format!("{} bytes of weights, expected {}", engine.weights.len(), r.weights_bytes)));
-    }
-    let frame_bytes = FRAME_BYTES * engine.inputs.len() as u64;
-    let size = |space| match space {
-        Space::Arena => r.arena_bytes,
-        Space::Weights => r.weights_bytes,
-        Space::Params => r.params.len() as u64,
-        Space::Frame => frame_bytes,
-    };
-    let fits = |range: &Range| -> Result<()> {
-        let end = range.offset.checked_add(range.bytes);
-        if end.is_none_or(|end| end > size(range.space)) || !range.offset.is_multiple_of(ALIGNMENT) {
-            return Err(mismatch(format!("{range:?} does not lie in its buffer")));
-        }
-        Ok(())
-    };
-    let mut begun = false;
-    for command in &r.commands {
-        match command {
-            Command::Upload { input, .. } | Command::Frame { input, .. } if *input >= engine.inputs.len() => {
-                return Err(mismatch(format!("there is no input {input}")));
-            }
-            Command::Upload { .. } | Command::Frame { .. } if begun => {
-                return Err(mismatch("an input is written after the network has begun"));
-            }
-            Command::Upload { input, to } => {
-                fits(to)?;
-                if port_bytes(&engine.inputs[*input]) > to.bytes {
-                    return Err(mismatch(format!("input {input} is larger than its range")));
-                }
-            }
-            Command::Download { output, from } => {
-                fits(from)?;
-                let port = engine.outputs.get(*output);
-                if port.is_none_or(|port| port_bytes(port) > from.bytes) {
-                    return Err(mismatch(format!("output {output} is no output or larger than its range")));
-                }
-                begun = true;
-            }
-            Command::Dispatch(_) => begun = true,
-            Command::Frame { .. } => {}
-        }
-        if let Some(dispatch) = dispatch_of(command) {
-            check_dispatch(gpu, dispatch, &fits)?;
-        }
-    }
-    Ok(())
-}
-
-fn check_dispatch(gpu: &Gpu, dispatch: &Dispatch, fits: &dyn Fn(&Range) -> Result<()>) -> Result<()> {
-    let limits = &gpu.limits;
-    let mut storage = 0;
-    for binding in &dispatch.bindings {
-        let Resource::Buffer(range) = &binding.resource else { continue };
-        fits(range)?;
-        let (limit, what) = match range.space {
-            Space::Arena | Space::Weights => {
-                storage += 1;
-                (limits.max_storage_buffer_binding_size, "a kernel's binding")
-            }
-            Space::Params | Space::Frame => (limits.max_uniform_buffer_binding_size, "a kernel's parameters"),
-        };
-        if range.bytes > limit {
-            let message = format!("{what} needs {} bytes, the device allows {limit}", range.bytes);
-            let pool = if range.space == Space::Arena { "activations" } else { "weights" };
-            return Err(Error::new(ErrorKind::MemoryLimit, message)
-                .at(format!("pool {pool:?}"))
-                .hint("use a smaller input shape or a smaller batch"));
-        }
-        if range.bytes == 0 || !range.bytes.is_multiple_of(4) {
-            return Err(mismatch(format!("{range:?} cannot be bound")));
-        }
-    }
-    if storage > limits.max_storage_buffers_per_shader_stage {
-        let most = limits.max_storage_buffers_per_shader_stage;
-        return Err(mismatch(format!("a kernel binds {storage} buffers, the device allows {most}")));
-    }
-    let most = limits.max_compute_workgroups_per_dimension;
-    if dispatch.groups.iter().any(|&n| n > most) {
-        return Err(mismatch(format!("{:?} workgroups, the device allows {most} a dimension", dispatch.groups)));
-    }
-    Ok(())
 }

@@ -7,16 +7,19 @@
 //!
 //! Every buffer, texture and bind group is made through the [`ledger`]; every byte that moves is entered there.
 
+mod check;
 pub mod clock;
 mod context;
 mod device;
 mod feed;
 mod gate;
+mod kernels;
 pub mod ledger;
 mod load;
 mod memory;
 mod report;
 mod request;
+mod run;
 mod signal;
 mod timestamps;
 mod tune;
@@ -33,7 +36,8 @@ use crate::engine::{Engine, Port, Target};
 use crate::error::Result;
 use crate::kernels::{Choices, DeviceLimits};
 use device::Gpu;
-use load::{Kernels, Loaded};
+use kernels::Kernels;
+use load::Loaded;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 

@@ -1,11 +1,12 @@
 //! Requests: who may run an engine now, and who reads its results. A pool hands its requests out in the order of asking;
 //! a lease is the right to read the results of one run, until the request runs again.
 
-use super::context::{Context, Done, Pending, Slot};
+use super::context::{Context, Slot};
 use super::feed::Feed;
 use super::ledger::{Move, MoveKind, Object, Place};
 use super::load::{Loaded, home, port_bytes};
 use super::report::RunTimes;
+use super::run::{Done, Pending};
 use crate::engine::Port;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{DType, Data, Tensor};

@@ -1,8 +1,9 @@
 //! Which variant of a kernel is fastest is a property of the adapter: here it is measured.
 
 use super::device::Gpu;
+use super::kernels::{Kernel, Kernels, SlotKind};
 use super::ledger::{Class, Move, MoveKind, Place};
-use super::load::{Kernel, Kernels, SlotKind, home};
+use super::load::home;
 use super::memory::{Buffer, STORAGE, UNIFORM};
 use crate::error::Result;
 use crate::kernels::tune::{Candidate, Probe, Slot, probes};

@@ -31,7 +31,7 @@ enum StatedDim {
 /// # Errors
 /// `invalid-model` for a damaged or foreign file.
 #[wasm_bindgen(js_name = statedInputs)]
-pub fn stated_inputs(bytes: &[u8]) -> std::result::Result<String, JsValue> {
+pub fn stated_inputs(bytes: &[u8]) -> Result<String, JsValue> {
     let summary = import::summary(bytes, None).map_err(|e| thrown(&e))?;
     let dim = |d: Dim| match d {
         Dim::Fixed(n) => StatedDim::Fixed(n),
