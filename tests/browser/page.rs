@@ -282,7 +282,7 @@ async fn waiting_cancelling_closing() {
     let lease = JsFuture::from(run.unchecked_into::<Promise>()).await.expect("it runs");
 
     let cancel: JsValue = frameway::web::CancelHandle::new().into();
-    let waiting = call(&pool, "acquireUnless", &[cancel.clone()]).expect("a promise");
+    let waiting = call(&pool, "acquireUnless", std::slice::from_ref(&cancel)).expect("a promise");
     let next = call(&pool, "acquire", &[]).expect("a promise");
     call(&cancel, "cancel", &[]).expect("it is a call");
     let canceled = JsFuture::from(waiting.unchecked_into::<Promise>()).await.expect_err("canceled");
