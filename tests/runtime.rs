@@ -6,6 +6,8 @@
 mod fixture;
 #[path = "runtime/frames.rs"]
 mod frames;
+#[path = "runtime/half.rs"]
+mod half;
 #[path = "runtime/requests.rs"]
 mod requests;
 #[path = "runtime/runs.rs"]

@@ -154,6 +154,9 @@ impl<'c, 'a> Head<'c, 'a> {
     pub fn load(&self, slot: Slot, index: &str, wide: bool) -> String {
         let Some(buffer) = self.buffers.get(slot.0) else { return String::new() };
         let b = format!("b{}", slot.0);
+        if self.packs(buffer) {
+            return packed_half(&b, buffer.wide, index, wide);
+        }
         let one = |index: &str| {
             if buffer.wide { format!("{b}[({index}) >> 2u][({index}) & 3u]") } else { format!("{b}[{index}]") }
         };
@@ -186,6 +189,11 @@ impl<'c, 'a> Head<'c, 'a> {
             return Err(Error::new(ErrorKind::LayoutMismatch, message));
         };
         let value = match (buffer.dtype, wide) {
+            (DType::F16, true) if self.packs(buffer) => "vec2u(pack2x16float(v.xy), pack2x16float(v.zw))",
+            (DType::F16, false) if self.packs(buffer) => {
+                let message = "this kernel writes single float16 values, which needs a device with shader-f16";
+                return Err(self.ctx.unsupported(message).hint("compile with precision \"float32\""));
+            }
             (DType::F16, true) => "vec4<f16>(v)",
             (DType::F16, false) => "f16(v)",
             _ => "v",
@@ -193,6 +201,11 @@ impl<'c, 'a> Head<'c, 'a> {
         let ty = number.wgsl(wide);
         let _ = writeln!(self.text, "fn {name}(i: u32, v: {ty}) {{\n    b{}[i] = {value};\n}}", slot.0);
         Ok(())
+    }
+
+    /// Whether float16 lies two to a word, because the adapter's shaders have no such type. The bytes are the same.
+    fn packs(&self, buffer: &Buffer<'_>) -> bool {
+        buffer.dtype == DType::F16 && !self.ctx.limits.f16
     }
 
     fn number(&self, slot: Slot) -> Number {
@@ -432,11 +445,7 @@ impl<'c, 'a> Head<'c, 'a> {
             );
             return Err(Error::new(ErrorKind::UnsupportedOp, message).hint("fuse fewer tensors into one node"));
         }
-        let f16 = self.buffers.iter().any(|b| b.dtype == DType::F16);
-        if f16 && !self.ctx.limits.f16 {
-            return Err(Error::new(ErrorKind::UnsupportedOp, "float16 needs a device with shader-f16")
-                .hint("compile with precision \"float32\""));
-        }
+        let f16 = self.buffers.iter().any(|b| b.dtype == DType::F16 && self.ctx.limits.f16);
         let mut wgsl = String::new();
         if f16 {
             wgsl.push_str("enable f16;\n");
@@ -460,7 +469,12 @@ impl<'c, 'a> Head<'c, 'a> {
         for (i, buffer) in self.buffers.into_iter().enumerate() {
             let access = if matches!(buffer.source, Source::Weights(_)) { "read" } else { "read_write" };
             let scalar = storage_type(buffer.dtype);
-            let element = if buffer.wide { format!("vec4<{scalar}>") } else { scalar.to_owned() };
+            let element = match (buffer.dtype == DType::F16 && !f16, buffer.wide) {
+                (true, true) => "vec2u".to_owned(),
+                (true, false) => "u32".to_owned(),
+                (false, true) => format!("vec4<{scalar}>"),
+                (false, false) => scalar.to_owned(),
+            };
             let slot = bindings.len();
             let _ = writeln!(wgsl, "@group(0) @binding({slot}) var<storage, {access}> b{i}: array<{element}>;");
             bindings.push(buffer.source);
@@ -488,6 +502,26 @@ pub fn storage_type(dtype: DType) -> &'static str {
     match dtype {
         DType::F16 => "f16",
         _ => Number::of(dtype).wgsl(false),
+    }
+}
+
+/// Element `index`, or vector `index` where `wide`, of float16 that lies two to a word in `b`.
+fn packed_half(b: &str, wide_buffer: bool, index: &str, wide: bool) -> String {
+    let word = |index: &str| {
+        if wide_buffer {
+            format!("{b}[({index}) >> 2u][(({index}) >> 1u) & 1u]")
+        } else {
+            format!("{b}[({index}) >> 1u]")
+        }
+    };
+    let pair = |k: u32| {
+        let at = if wide_buffer { format!("{b}[{index}][{k}]") } else { word(&format!("4u * ({index}) + {}u", 2 * k)) };
+        format!("unpack2x16float({at})")
+    };
+    if wide {
+        format!("vec4f({}, {})", pair(0), pair(1))
+    } else {
+        format!("unpack2x16float({})[({index}) & 1u]", word(index))
     }
 }
 

@@ -3,7 +3,8 @@
 use super::detections::{Detections, append_node};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, ValueId};
-use crate::ops::{Op, Softmax, Unary};
+use crate::ops::{Cast, Op, Softmax, Unary};
+use crate::tensor::DType;
 use serde::{Deserialize, Serialize};
 
 /// A post-processing as the page wrote it.
@@ -20,6 +21,13 @@ pub enum Postprocess {
     /// Sigmoid of an output.
     Sigmoid {
         /// The output; the first when absent.
+        output: Option<String>,
+    },
+    /// Outputs in another element type: half the bytes are read back as float16.
+    To {
+        /// float16, or float32 back again.
+        dtype: DType,
+        /// The output; every output of floats when absent.
         output: Option<String>,
     },
 }
@@ -46,6 +54,7 @@ impl Postprocess {
     /// Appends the nodes to a graph whose shapes are known. The result replaces the outputs it was made from.
     pub fn append(&self, graph: &mut Graph) -> Result<()> {
         let target = match self {
+            Self::To { dtype, output } => return convert(graph, *dtype, output.as_deref()),
             Self::Detections(spec) => spec.append(graph)?,
             Self::Softmax { output } => {
                 let op = Op::Softmax(Softmax { axis: -1, log: false, flattened: false });
@@ -53,11 +62,44 @@ impl Postprocess {
             }
             Self::Sigmoid { output } => simple(graph, output.as_deref(), Op::Unary(Unary::Sigmoid))?,
         };
-        let at = graph.outputs.iter().position(|v| target.consumed.contains(v)).unwrap_or(graph.outputs.len());
-        graph.outputs.insert(at, target.result);
-        graph.outputs.retain(|v| !target.consumed.contains(v));
+        target.put(graph);
         Ok(())
     }
+}
+
+impl Target {
+    fn put(&self, graph: &mut Graph) {
+        let at = graph.outputs.iter().position(|v| self.consumed.contains(v)).unwrap_or(graph.outputs.len());
+        graph.outputs.insert(at, self.result);
+        graph.outputs.retain(|v| !self.consumed.contains(v));
+    }
+}
+
+fn convert(graph: &mut Graph, dtype: DType, output: Option<&str>) -> Result<()> {
+    if !dtype.is_float() {
+        return Err(Error::new(
+            ErrorKind::DtypeMismatch,
+            format!("outputs are read as float16 or float32, not {dtype}"),
+        )
+        .at("post-processing"));
+    }
+    let chosen = match output {
+        Some(name) => vec![output_named(graph, name)?],
+        None => graph.outputs.clone(),
+    };
+    for id in chosen {
+        let ty = graph.ty(id)?;
+        if output.is_some() && !ty.dtype.is_float() {
+            let message = format!("it is {}, which float16 does not hold", ty.dtype);
+            return Err(Error::new(ErrorKind::DtypeMismatch, message).at(format!("output {:?}", graph.value(id)?.name)));
+        }
+        if ty.dtype.is_float() && ty.dtype != dtype {
+            let name = graph.value(id)?.name.clone();
+            let result = append_node(graph, &name, Op::Cast(Cast { to: dtype }), vec![Some(id)])?;
+            Target { result, consumed: vec![id] }.put(graph);
+        }
+    }
+    Ok(())
 }
 
 fn simple(graph: &mut Graph, output: Option<&str>, op: Op) -> Result<Target> {

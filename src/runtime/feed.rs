@@ -264,7 +264,7 @@ impl Conversion {
         use DType::{Bool, F16, F32, I8, I32, I64, U8, U32};
         match (given, port) {
             (F32, F32) | (F16, F16) | (U32, U32) | (I32, I32 | I64) => Ok(Self::None),
-            (I64, I64) => Ok(Self::Narrow),
+            (I64, I32 | I64) => Ok(Self::Narrow),
             (I8, I8) | (U8, U8) | (U8 | Bool, Bool) => Ok(Self::Widen),
             (F32, F16) => Ok(Self::Half),
             _ => Err(Error::new(ErrorKind::DtypeMismatch, format!("expected {port}, got {given}"))),

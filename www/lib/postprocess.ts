@@ -63,6 +63,11 @@ export class Postprocess {
     return this.#with({ step: "sigmoid", ...(output === undefined ? {} : { output }) });
   }
 
+  /** Outputs as float16: half the bytes are read back. Without `output`, every output of floats. */
+  to(dtype: "float16" | "float32", output?: string): Postprocess {
+    return this.#with({ step: "to", dtype, ...(output === undefined ? {} : { output }) });
+  }
+
   /** For `JSON.stringify`. */
   toJSON(): readonly PostprocessStep[] {
     return this.steps;
