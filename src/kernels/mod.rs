@@ -34,6 +34,7 @@ mod join;
 mod launch;
 mod limits;
 mod matmul;
+mod operands;
 pub mod pack;
 mod params;
 mod planes;
