@@ -83,3 +83,15 @@ fn another_input_size_is_another_plan_at_its_own_bound() {
         last = report.arena.bytes;
     }
 }
+
+#[test]
+fn the_batch_account_is_what_compiling_the_batch_gives() {
+    let Some(golden) = Golden::load("ppocr_cls") else { return };
+    let shapes = |n: usize| [("x".to_owned(), vec![n, 3, 48, 192])].into();
+    let one = report(&golden, shapes(1));
+    for account in &one.accounts.batch {
+        let measured = report(&golden, shapes(account.n as usize));
+        assert_eq!(measured.weights.bytes, one.weights.bytes, "weights do not grow with the batch");
+        assert_eq!(account.arena_bytes, measured.arena.bytes, "a batch of {}", account.n);
+    }
+}
