@@ -14,7 +14,7 @@ export async function unitTests(names = []) {
   const tests = found
     .filter((path) => path.endsWith(".test.ts"))
     .filter((path) => names.length === 0 || names.some((name) => path.includes(name)));
-  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "--project", "tests/diagram"]);
+  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "--project", "tests"]);
   const { rolldown } = await import("rolldown");
   const build = await rolldown({
     input: Object.fromEntries(tests.map((path) => [basename(path, ".ts"), join(root, "tests", path)])),

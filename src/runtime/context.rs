@@ -134,9 +134,9 @@ impl Context {
         live.map_or(0, |live| live.filling())
     }
 
-    /// Writes the inputs, encodes the recording and hands it to the GPU. Leases of runs that were finished before are
-    /// stale from here on.
-    pub(super) fn submit(self: &Rc<Self>, feeds: &[(&str, Feed<'_>)]) -> Result<Pending> {
+    /// Writes the inputs, encodes the recording and hands it to the GPU. Results of runs that were finished before are
+    /// stale from here on; with `overlapped` they stay until their staging buffer is needed, the oldest going first.
+    pub(super) fn submit(self: &Rc<Self>, feeds: &[(&str, Feed<'_>)], overlapped: bool) -> Result<Pending> {
         let gpu = &self.loaded.gpu;
         gpu.alive()?;
         let live = self.live()?;
@@ -146,7 +146,11 @@ impl Context {
                 .hint("await a run before starting the next, or acquire another request"));
         }
         let plan = self.match_feeds(feeds)?;
-        live.release_filled();
+        if overlapped {
+            live.make_room(most);
+        } else {
+            live.release_filled();
+        }
 
         let run = self.runs.get() + 1;
         self.runs.set(run);
@@ -329,6 +333,21 @@ impl Live {
     fn release_filled(&self) {
         for slot in self.ring.borrow().iter().filter(|slot| matches!(slot.state.get(), SlotState::Filled(_))) {
             slot.free();
+        }
+    }
+
+    /// Gives up the oldest results where a ring of `most` staging buffers is full.
+    fn make_room(&self, most: usize) {
+        let ring = self.ring.borrow();
+        if ring.len() < most || ring.iter().any(|slot| slot.state.get() == SlotState::Free) {
+            return;
+        }
+        let filled = |slot: &&Rc<Slot>| match slot.state.get() {
+            SlotState::Filled(run) => run,
+            _ => u64::MAX,
+        };
+        if let Some(oldest) = ring.iter().min_by_key(filled).filter(|slot| filled(slot) != u64::MAX) {
+            oldest.free();
         }
     }
 

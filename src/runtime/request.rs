@@ -288,14 +288,22 @@ impl Request {
             return Err(Error::new(ErrorKind::Busy, "the request is still running")
                 .hint("await the run before, or acquire another request"));
         }
-        self.submit(feeds)
+        self.begin(feeds, false)
     }
 
     /// The same without waiting for the run before: the results of one run are read while the next computes. At most three
-    /// runs are under way at once.
+    /// runs are under way at once, fewer where a limit of staging says so; the results of as many stay readable.
     pub fn submit(&self, feeds: &[(&str, Feed<'_>)]) -> Result<impl Future<Output = Result<Lease>> + use<>> {
+        self.begin(feeds, true)
+    }
+
+    fn begin(
+        &self,
+        feeds: &[(&str, Feed<'_>)],
+        overlapped: bool,
+    ) -> Result<impl Future<Output = Result<Lease>> + use<>> {
         self.handle.claim()?;
-        let pending: Pending = self.handle.member.context.submit(feeds)?;
+        let pending: Pending = self.handle.member.context.submit(feeds, overlapped)?;
         let handle = Rc::clone(&self.handle);
         Ok(async move {
             let Done { slot, run, times } = pending.wait().await?;

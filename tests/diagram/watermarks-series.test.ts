@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { samples } from "../../www/diagram/gallery-mock.js";
-import { judge } from "../../www/diagram/slope.js";
 import {
   gpuTotal,
   readingOf,
@@ -11,6 +10,7 @@ import {
   topOf,
   WINDOW,
 } from "../../www/diagram/watermarks-series.js";
+import { judge } from "../../www/lib/slope.js";
 
 const plain = (text: string) => text.replaceAll("\u00a0", " ");
 

@@ -133,6 +133,17 @@ fn one_frame_is_read_while_the_next_runs() {
             before = next;
         }
         assert_eq!(first(&before.await.unwrap()), 29.0);
+        // The results of three runs stay, the oldest goes for the fourth.
+        let mut leases = Vec::new();
+        for n in 0..4 {
+            leases.push(submit(n as f32).unwrap().await.unwrap());
+        }
+        assert_eq!(kind(leases[0].read(0)), ErrorKind::StaleOutput);
+        assert_eq!(leases[1..].iter().map(first).collect::<Vec<_>>(), [11.0, 12.0, 13.0]);
+        // A run that waits for nobody makes them all stale.
+        let alone = run(&request, 4.0).await.unwrap();
+        assert!(leases.iter().all(|lease| !lease.is_fresh()));
+        assert_eq!(first(&alone), 14.0);
         let three = [submit(1.0).unwrap(), submit(2.0).unwrap(), submit(3.0).unwrap()];
         assert_eq!(kind(submit(4.0)), ErrorKind::Busy);
         drop(three);

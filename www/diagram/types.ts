@@ -80,8 +80,8 @@ export interface MemorySample extends MemoryReport {
 export interface RuntimeLike {
   readonly ledger?: { snapshot(): LedgerSnapshot };
   memory?(): MemoryReport;
-  /** A sampler of the runtime's own, when it keeps one; the watermark chart then takes no samples itself. */
-  readonly watermarks?: { samples(): readonly MemorySample[] } | undefined;
+  /** A sampler of the runtime's own; while it runs, the watermark chart takes no samples itself. */
+  readonly watermarks?: { samples(): readonly MemorySample[]; readonly running?: boolean } | undefined;
   readonly lost?: Promise<{ reason: string; message: string }> | undefined;
 }
 

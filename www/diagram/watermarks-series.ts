@@ -1,6 +1,6 @@
 /** Memory samples as curves: classes stacked, the wasm heap beside them, the queue below. Bytes, seconds. */
+import { type Reading, readMemory, type Verdict } from "../lib/slope.js";
 import { formatBytes } from "./format.js";
-import type { Reading, Verdict } from "./slope.js";
 import type { MemorySample } from "./types.js";
 
 /** How far back the chart reaches, in seconds. */
@@ -62,16 +62,7 @@ export function queueOf({ queue }: MemorySample): { running: number; waiting: nu
 
 /** A sample as the verdict reads it. */
 export function readingOf(sample: MemorySample): Reading {
-  const bytes: Record<string, number> = { wasm: sample.wasmBytes };
-  for (const { id } of CLASSES) bytes[id] = sample.gpu[id] ?? 0;
-  const { running, waiting } = queueOf(sample);
-  return {
-    time: sample.time / 1000,
-    bytes,
-    requests: countOf(sample.requests),
-    engines: countOf(sample.engines),
-    queue: running + waiting,
-  };
+  return readMemory({ ...sample, requests: countOf(sample.requests), engines: countOf(sample.engines) });
 }
 
 /** Share of the limit within which the limit is drawn true to scale; one far above is only named. */

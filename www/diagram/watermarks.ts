@@ -2,10 +2,11 @@
  * `<frameway-watermarks>`: GPU memory by class over the last two minutes, the wasm heap as a line, the queue below, and
  * in words whether anything climbs, and because of whom. Drawn from `runtime.memory()` alone.
  */
+
+import { judge, type Verdict } from "../lib/slope.js";
 import { html, setAttributes, setText, table } from "./dom.js";
 import { DiagramElement, define, noticeOf } from "./element.js";
 import { formatBytes } from "./format.js";
-import { judge, type Verdict } from "./slope.js";
 import type { MemorySample, RuntimeLike } from "./types.js";
 import {
   CLASSES,
@@ -151,7 +152,7 @@ export class FramewayWatermarks extends DiagramElement {
   protected tick(): void {
     const runtime = this.#runtime;
     if (!runtime) return;
-    if (runtime.watermarks) {
+    if (runtime.watermarks && runtime.watermarks.running !== false) {
       this.#samples = [...recent(runtime.watermarks.samples())];
       return;
     }

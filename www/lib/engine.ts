@@ -1,4 +1,6 @@
 import { FramewayError, guarded, guardedSync } from "./errors.js";
+import { poolByHint, type RequestsOptions } from "./hint.js";
+import { type Entry, type Origin, originOf } from "./leaks.js";
 import { Profiles } from "./profiles.js";
 import { named, RequestPool } from "./requests.js";
 import { type ExplicitTensor, report, type Tensor } from "./tensor.js";
@@ -8,10 +10,24 @@ import type { LoadedHandle, PoolHandle } from "./wasm/frameway.js";
 /** Inputs of a run by name: arrays, tensors or frames. */
 export type Feeds = Readonly<Record<string, TypedArray | Tensor | ExplicitTensor | FrameSource>>;
 
+/** What an engine needs of its runtime. */
+export interface EngineRuntime {
+  ledger(): LedgerSnapshot;
+  /** GPU bytes alive now. */
+  gpuBytes(): number;
+  /** The runtime's own entry. */
+  readonly entry: Entry;
+  /** Aborted when the runtime is closed. */
+  readonly closing: AbortSignal;
+}
+
 /** A model on one adapter. With fixed shapes it is compiled at once, with dynamic ones for each set of shapes it is fed. */
 export class Engine {
   readonly #profiles: Profiles | undefined;
-  readonly #ledger: () => LedgerSnapshot;
+  readonly #runtime: EngineRuntime;
+  readonly #entry: Entry;
+  readonly #closing = new AbortController();
+  #closed: Promise<void> | undefined;
   #handle: LoadedHandle | undefined;
   #inputs: readonly TensorDesc[] = [];
   #outputs: readonly TensorDesc[] = [];
@@ -19,10 +35,11 @@ export class Engine {
   lastTimes: RunTimes | undefined;
 
   /** @internal */
-  constructor(made: LoadedHandle | Profiles, ledger: () => LedgerSnapshot) {
-    this.#ledger = ledger;
+  constructor(made: LoadedHandle | Profiles, runtime: EngineRuntime, origin: Origin) {
+    this.#runtime = runtime;
     if (made instanceof Profiles) this.#profiles = made;
     else this.#use(made);
+    this.#entry = runtime.entry.child("engine", this.name || "a model with dynamic shapes", this, origin);
   }
 
   #use(handle: LoadedHandle): LoadedHandle {
@@ -74,6 +91,7 @@ export class Engine {
       // Where nothing has to be compiled the frame is read before this call returns.
       const handle = this.#profiles ? await this.#profiles.for(feeds) : this.#current();
       const started = handle.run(feeds);
+      this.#entry.handles.ran();
       const outputs = report<TensorDesc[]>(handle.outputs);
       this.#use(handle);
       const result = (await started) as { outputs: unknown[]; times: string };
@@ -83,19 +101,48 @@ export class Engine {
   }
 
   /** `n` requests, each with an arena of its own; the weights are shared. Their memory is there once one is acquired. */
-  requests(n = 2): RequestPool {
-    return guardedSync(() => {
-      const handle = this.#current();
-      const making = guarded(async () => (await handle.requests(n)) as PoolHandle);
-      return new RequestPool(making, n, this.#outputs, this.#inputs[0]?.name ?? "");
-    });
+  requests(n?: number): RequestPool;
+  /**
+   * As many requests as serve the hint best, measured now, within the budget. Rejects with `memory-limit` and the numbers where
+   * not one request fits.
+   */
+  requests(options: RequestsOptions): Promise<RequestPool>;
+  requests(how: number | RequestsOptions = 2): RequestPool | Promise<RequestPool> {
+    const origin = originOf(this.requests);
+    if (typeof how === "number") return guardedSync(() => this.#pool(how, origin));
+    return guarded(() =>
+      poolByHint(
+        {
+          name: this.name,
+          inputs: this.inputs,
+          arenaBytes: this.inspect("names").arena.bytes,
+          gpuBytes: () => this.#runtime.gpuBytes(),
+          pool: (n) => this.#pool(n, origin),
+        },
+        how,
+      ),
+    );
+  }
+
+  #pool(n: number, origin: Origin): RequestPool {
+    const handle = this.#current();
+    const making = guarded(async () => (await handle.requests(n)) as PoolHandle);
+    const shared = {
+      name: this.name,
+      outputs: this.#outputs,
+      input: this.#inputs[0]?.name ?? "",
+      owner: this,
+      entry: this.#entry,
+      closing: [this.#closing.signal, this.#runtime.closing],
+    };
+    return new RequestPool(making, n, shared, origin);
   }
 
   /** What the engine is made of: `names` for operators and sizes, `detailed` for kernels and every tensor, too. */
   inspect(detail: "names" | "detailed" = "detailed"): EngineReport {
     return guardedSync(() => {
       const made = report<EngineReport>(this.#current().inspect(detail));
-      return { ...made, accounts: { ...made.accounts, copies: { edges: this.#ledger().edges } } };
+      return { ...made, accounts: { ...made.accounts, copies: { edges: this.#runtime.ledger().edges } } };
     });
   }
 
@@ -109,12 +156,16 @@ export class Engine {
     this.#current().setExternalTextures(allowed);
   }
 
-  /** Waits for what is in flight, then frees the weights and every request. */
+  /** Ends its streams, waits for what is in flight, then frees the weights and every request. A second call does nothing. */
   async close(): Promise<void> {
-    await guarded(async () => {
+    this.#closing.abort();
+    this.#entry.close();
+    // A second call waits for the first.
+    this.#closed ??= guarded(async () => {
       await this.#profiles?.close();
       await this.#handle?.close();
     });
+    await this.#closed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

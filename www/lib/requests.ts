@@ -1,19 +1,25 @@
 import type { Feeds } from "./engine.js";
 import { FramewayError, guarded, guardedSync } from "./errors.js";
-import { type StreamOptions, streamFrames } from "./stream.js";
+import type { FlowReport } from "./flow.js";
+import type { HintChoice } from "./hint.js";
+import { type Entry, type Origin, originOf } from "./leaks.js";
+import { Flow, type FrameReport, FrameStream, type StreamOptions } from "./stream.js";
 import { report, type Tensor } from "./tensor.js";
 import type { DType, FrameSource, RunTimes, TensorDesc, TypedArray } from "./types.js";
 import { CancelHandle, type LeaseHandle, type PoolHandle, type RequestHandle } from "./wasm/frameway.js";
 
+/** Enters a handle in the list of those that must be given back. */
+type Enter = (owner: object) => Entry;
+
 /** An output of a run, while its lease is fresh. */
 export class LeasedOutput {
-  readonly #lease: LeaseHandle;
+  readonly #lease: Lease;
   readonly #index: number;
   /** Its identity card. */
   readonly desc: TensorDesc;
 
   /** @internal */
-  constructor(lease: LeaseHandle, index: number, desc: TensorDesc) {
+  constructor(lease: Lease, index: number, desc: TensorDesc) {
     this.#lease = lease;
     this.#index = index;
     this.desc = desc;
@@ -34,11 +40,14 @@ export class LeasedOutput {
    * `stale-output` once it has.
    */
   read(): TypedArray {
-    return guardedSync(() => this.#lease.read(this.#index) as TypedArray);
+    return guardedSync(() => this.#lease.handle(this.desc.name).read(this.#index) as TypedArray);
   }
 
   #place(): { buffer: GPUBuffer; offset: number; bytes: number } {
-    return guardedSync(() => this.#lease.buffer(this.#index) as { buffer: GPUBuffer; offset: number; bytes: number });
+    return guardedSync(
+      () =>
+        this.#lease.handle(this.desc.name).buffer(this.#index) as { buffer: GPUBuffer; offset: number; bytes: number },
+    );
   }
 
   /** The GPU buffer that holds the output, from {@link offset} on; valid until the request runs again. */
@@ -59,8 +68,12 @@ export class LeasedOutput {
 
 /** The results of one run. They are there until the request runs again or is released. */
 export class Lease {
-  readonly #handle: LeaseHandle;
+  /** Freed once it is released: the wasm heap does not wait for a garbage collector. */
+  #handle: LeaseHandle | undefined;
   readonly #descs: readonly TensorDesc[];
+  /** While somebody can read the results, the request is not lost. */
+  readonly #request: InferRequest;
+  readonly #entry: Entry;
   #times: RunTimes | undefined;
   /** The outputs by name. */
   readonly outputs: Readonly<Record<string, LeasedOutput>>;
@@ -68,47 +81,64 @@ export class Lease {
   readonly frame: FrameReport | undefined;
 
   /** @internal */
-  constructor(handle: LeaseHandle, descs: readonly TensorDesc[], frame?: FrameReport) {
+  constructor(
+    handle: LeaseHandle,
+    descs: readonly TensorDesc[],
+    request: InferRequest,
+    enter: Enter,
+    frame?: FrameReport,
+  ) {
     this.#handle = handle;
     this.#descs = descs;
+    this.#request = request;
+    this.#entry = enter(this);
     this.frame = frame;
-    this.outputs = Object.fromEntries(descs.map((desc, i) => [desc.name, new LeasedOutput(handle, i, desc)]));
+    this.outputs = Object.fromEntries(descs.map((desc, i) => [desc.name, new LeasedOutput(this, i, desc)]));
+  }
+
+  /** @internal */
+  handle(output?: string): LeaseHandle {
+    if (this.#handle) return this.#handle;
+    throw new FramewayError(
+      "stale-output",
+      "the lease was released",
+      output === undefined ? "lease" : `output "${output}"`,
+      "read outputs before release(), or keep a copy with detach()",
+    );
   }
 
   /** How long the parts of the run took. */
   get times(): RunTimes {
-    this.#times ??= report<RunTimes>(this.#handle.times);
+    this.#times ??= report<RunTimes>(this.handle().times);
     return this.#times;
   }
 
   /** False once reading would throw `stale-output`. */
   get fresh(): boolean {
-    return this.#handle.fresh;
+    return this.#handle?.fresh ?? false;
   }
 
   /** Copies of all outputs, which live on; those that stay on the GPU are left out. */
   detach(): Record<string, Tensor> {
-    return guardedSync(() => named(this.#descs, this.#handle.detach()));
+    return guardedSync(() => named(this.#descs, this.handle().detach()));
   }
 
-  /** Gives the results up and the request back to its pool. */
+  /** Gives the results up and the request back to its pool. A second call does nothing. */
   release(): void {
-    this.#handle.release();
+    const handle = this.#handle;
+    if (!handle) return;
+    this.#times ??= report<RunTimes>(handle.times);
+    this.#handle = undefined;
+    this.#entry.close();
+    // A stale lease gives nothing back: the request is a later run's.
+    if (handle.fresh) this.#request.returned();
+    handle.release();
+    handle.free();
   }
 
   [Symbol.dispose](): void {
     this.release();
   }
-}
-
-/** How a frame of a stream fared. */
-export interface FrameReport {
-  /** Milliseconds from the frame's presentation until its results were there. */
-  readonly ageMs: number;
-  /** Frames that were skipped since the one before, because every request was busy. */
-  readonly dropped: number;
-  /** Requests under way when the frame was taken. */
-  readonly queueLevel: number;
 }
 
 /** Tensors by name from arrays in the model's order. */
@@ -124,20 +154,45 @@ export function named(descs: readonly TensorDesc[], arrays: readonly unknown[]):
 /** The right to run an engine on one set of tensors. */
 export class InferRequest {
   readonly #handle: RequestHandle;
-  readonly #descs: readonly TensorDesc[];
+  readonly #outputs: readonly TensorDesc[];
+  readonly #entry: Entry;
+  /** While a request is in use, its pool is not lost. */
+  readonly #pool: RequestPool;
 
   /** @internal */
-  constructor(handle: RequestHandle, descs: readonly TensorDesc[]) {
+  constructor(handle: RequestHandle, outputs: readonly TensorDesc[], pool: RequestPool, enter: Enter) {
     this.#handle = handle;
-    this.#descs = descs;
+    this.#outputs = outputs;
+    this.#pool = pool;
+    this.#entry = enter(this);
+  }
+
+  /** The pool it belongs to. */
+  get pool(): RequestPool {
+    return this.#pool;
   }
 
   /** Runs the engine; rejects with `busy` while a run of this request is under way. */
-  async run(feeds: Feeds, frame?: () => FrameReport): Promise<Lease> {
-    const started = guardedSync(() => this.#handle.run(feeds));
+  run(feeds: Feeds, frame?: () => FrameReport): Promise<Lease> {
+    return this.#begin(() => this.#handle.run(feeds), originOf(this.run), frame);
+  }
+
+  /**
+   * The same without waiting for the run before: its results are read while the next run computes. At most three runs are under
+   * way; `busy` beyond. Results come in the order of the calls, and each makes the one before stale.
+   */
+  submit(feeds: Feeds): Promise<Lease> {
+    return this.#begin(() => this.#handle.submit(feeds), originOf(this.submit));
+  }
+
+  async #begin(start: () => Promise<unknown>, origin: Origin, frame?: () => FrameReport): Promise<Lease> {
+    const { handles } = this.#entry;
+    const started = guardedSync(start);
+    handles.ran();
+    this.#entry.reopen();
     return guarded(async () => {
       const lease = (await started) as LeaseHandle;
-      return new Lease(lease, this.#descs, frame?.());
+      return new Lease(lease, this.#outputs, this, (owner) => handles.lease(this.#entry, owner, origin), frame?.());
     });
   }
 
@@ -148,7 +203,13 @@ export class InferRequest {
 
   /** Returns the request to its pool. */
   release(): void {
+    this.#entry.close();
     this.#handle.release();
+  }
+
+  /** @internal A lease gave it back. */
+  returned(): void {
+    this.#entry.close();
   }
 
   [Symbol.dispose](): void {
@@ -156,21 +217,52 @@ export class InferRequest {
   }
 }
 
+/** What the requests of a pool have in common. */
+export interface PoolShared {
+  /** The engine's name. */
+  readonly name: string;
+  readonly outputs: readonly TensorDesc[];
+  /** The input that takes a stream's frames. */
+  readonly input: string;
+  /** The engine. */
+  readonly owner: object;
+  /** The engine's entry. */
+  readonly entry: Entry;
+  /** Aborted when the engine or its runtime is closed. */
+  readonly closing: readonly AbortSignal[];
+}
+
+/** What a pool does now. */
+export interface PoolReport {
+  /** The number of requests. */
+  readonly size: number;
+  /** Of these, nobody uses so many. */
+  readonly idle: number;
+  /** How the latest stream fares. */
+  readonly stream?: FlowReport;
+  /** Why there are so many requests, where the number was measured. */
+  readonly choice?: HintChoice;
+}
+
 /** Requests of one engine: the weights are shared, each request has an arena of its own. */
 export class RequestPool {
   readonly #making: Promise<PoolHandle>;
-  readonly #descs: readonly TensorDesc[];
-  readonly #input: string;
+  readonly #shared: PoolShared;
+  readonly #entry: Entry;
+  readonly #closing = new AbortController();
   #handle: PoolHandle | undefined;
+  #flow: Flow | undefined;
+  /** @internal */
+  choice: HintChoice | undefined;
   /** The number of requests. */
   readonly size: number;
 
   /** @internal */
-  constructor(making: Promise<PoolHandle>, size: number, descs: readonly TensorDesc[], input: string) {
+  constructor(making: Promise<PoolHandle>, size: number, shared: PoolShared, origin: Origin) {
     this.#making = making;
     this.size = size;
-    this.#descs = descs;
-    this.#input = input;
+    this.#shared = shared;
+    this.#entry = shared.entry.child("request pool", shared.name, this, origin);
     // A failure is told to whoever acquires or closes.
     making.then(
       (handle) => {
@@ -181,16 +273,21 @@ export class RequestPool {
   }
 
   /** A free request; who asks first gets first. An aborted `signal` rejects with `canceled`. */
-  async acquire(options: { signal?: AbortSignal } = {}): Promise<InferRequest> {
+  acquire(options: { signal?: AbortSignal } = {}): Promise<InferRequest> {
+    return this.#acquire(options.signal, originOf(this.acquire));
+  }
+
+  #acquire(signal: AbortSignal | undefined, origin: Origin): Promise<InferRequest> {
     return guarded(async () => {
-      const { signal } = options;
       const pool = await this.#making;
       if (signal?.aborted) throw new FramewayError("canceled", "the wait for a request was canceled");
       const cancel = new CancelHandle();
       const abort = () => cancel.cancel();
       signal?.addEventListener("abort", abort, { once: true });
       try {
-        return new InferRequest((await pool.acquireUnless(cancel)) as RequestHandle, this.#descs);
+        const handle = (await pool.acquireUnless(cancel)) as RequestHandle;
+        const { name, outputs } = this.#shared;
+        return new InferRequest(handle, outputs, this, (owner) => this.#entry.child("request", name, owner, origin));
       } finally {
         signal?.removeEventListener("abort", abort);
         cancel.free();
@@ -203,13 +300,40 @@ export class RequestPool {
     return this.#handle?.idle ?? this.size;
   }
 
-  /** Runs every new frame of a source; frames that come while all requests are busy are skipped. */
-  stream(source: FrameSource, options: StreamOptions = {}): AsyncGenerator<Lease, void, void> {
-    return streamFrames(this, source, { input: this.#input, ...options });
+  /**
+   * Runs every new frame of a source. Frames that come while all requests are busy are skipped for the newest. A lease is
+   * released when the loop asks for the next; leaving the loop ends the stream.
+   */
+  stream(source: FrameSource, options: StreamOptions = {}): FrameStream {
+    const origin = originOf(this.stream);
+    const { input, closing, name } = this.#shared;
+    const pool = {
+      size: this.size,
+      acquire: ({ signal }: { signal: AbortSignal }) => this.#acquire(signal, origin),
+    };
+    const flow = new Flow(pool, source, {
+      input: options.input ?? input,
+      latest: options.latest ?? true,
+      signals: [options.signal, this.#closing.signal, ...closing],
+    });
+    this.#flow = flow;
+    return new FrameStream(flow, (owner) => this.#entry.child("stream", name, owner, origin, () => void flow.stop()));
   }
 
-  /** Waits for what is in flight, then frees the arenas. */
+  /** What the pool does now, and who sets the pace of its latest stream. */
+  report(): PoolReport {
+    return {
+      size: this.size,
+      idle: this.idle,
+      ...(this.#flow && { stream: this.#flow.report() }),
+      ...(this.choice && { choice: this.choice }),
+    };
+  }
+
+  /** Ends its streams, waits for what is in flight, then frees the arenas. A second call does nothing. */
   async close(): Promise<void> {
+    this.#closing.abort();
+    this.#entry.close();
     await guarded(async () => (await this.#making).close());
   }
 

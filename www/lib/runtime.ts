@@ -1,5 +1,6 @@
 import { Engine } from "./engine.js";
 import { guarded, guardedSync } from "./errors.js";
+import { type Entry, Handles, type LeakReport, type Origin, originOf } from "./leaks.js";
 import { Ledger } from "./ledger.js";
 import type { Postprocess } from "./postprocess.js";
 import type { Preprocess } from "./preprocess.js";
@@ -9,6 +10,7 @@ import { ExplicitTensor, report, type TensorInit } from "./tensor.js";
 import type { AdapterInfo, MemoryLimits, MemoryReport, ModelSource, Progress } from "./types.js";
 import type { LoadedHandle, RuntimeHandle } from "./wasm/frameway.js";
 import { wasm } from "./wasm.js";
+import { Watermarks } from "./watermarks.js";
 
 /** Options of {@link Runtime.create}. */
 export interface RuntimeOptions {
@@ -53,24 +55,35 @@ function breathe(): Promise<void> {
 /** A GPU device with its ledger and its compiler. */
 export class Runtime {
   readonly #handle: RuntimeHandle;
+  readonly #handles = new Handles();
+  readonly #entry: Entry;
+  readonly #closing = new AbortController();
+  #closed: Promise<unknown> | undefined;
   #tuned: Promise<unknown> | undefined;
   /** The account of every byte that moves. */
   readonly ledger: Ledger;
   /** Resolves when the device is gone, also when the runtime is closed (`reason` is then "closed"). */
   readonly lost: Promise<{ readonly reason: string; readonly message: string }>;
 
-  private constructor(handle: RuntimeHandle) {
+  /** Memory over time, once it is started. */
+  readonly watermarks: Watermarks;
+
+  private constructor(handle: RuntimeHandle, origin: Origin) {
     this.#handle = handle;
+    const watermarks = new Watermarks(() => report(handle.memory()), this.#handles);
+    this.watermarks = watermarks;
+    this.#entry = this.#handles.open("runtime", "GPU", this, origin, undefined, () => watermarks.stop());
     this.ledger = new Ledger(handle);
     this.lost = guarded(async () => report((await handle.lost()) as string));
   }
 
   /** Finds an adapter and opens a device; rejects with `no-webgpu` and advice where there is none. */
   static async create(options: RuntimeOptions = {}): Promise<Runtime> {
+    const origin = originOf(Runtime.create);
     return guarded(async () => {
       const { RuntimeHandle } = await wasm();
       const { device, ...rest } = options;
-      return new Runtime((await RuntimeHandle.create(JSON.stringify(rest), device)) as RuntimeHandle);
+      return new Runtime((await RuntimeHandle.create(JSON.stringify(rest), device)) as RuntimeHandle, origin);
     }, "no-webgpu");
   }
 
@@ -94,8 +107,17 @@ export class Runtime {
     return report(this.#handle.errors());
   }
 
+  /**
+   * Handles that the garbage collector found open, that pile up, or that are made anew for every run, by the line of code that
+   * made them. Each is also warned of once on the console.
+   */
+  leaks(): readonly LeakReport[] {
+    return this.#handles.report();
+  }
+
   /** Compiles a model for this adapter and loads it. */
   async compile(source: ModelSource, options: CompileOptions = {}): Promise<Engine> {
+    const origin = originOf(this.compile);
     return guarded(async () => {
       const { onProgress, ...rest } = options;
       const bytes = await readModel(source, onProgress);
@@ -111,14 +133,20 @@ export class Runtime {
         const compiled = this.#handle.compile(bytes, JSON.stringify({ ...rest, shapes }), tell);
         return (await this.#handle.load(compiled, tell)) as LoadedHandle;
       };
-      const ledger = () => this.ledger.snapshot();
+      const context = {
+        ledger: () => this.ledger.snapshot(),
+        gpuBytes: () => this.memory().gpu.total,
+        entry: this.#entry,
+        closing: this.#closing.signal,
+      };
       const { statedInputs } = await wasm();
       const given = options.shapes ?? {};
       const open = report<StatedInput[]>(statedInputs(bytes)).filter((input) => isDynamic(input) && !given[input.name]);
-      if (open.length === 0) return new Engine(await make(given), ledger);
+      if (open.length === 0) return new Engine(await make(given), context, origin);
       return new Engine(
         new Profiles(open, options.preprocess ?? {}, (shapes) => make({ ...given, ...shapes })),
-        ledger,
+        context,
+        origin,
       );
     }, "invalid-model");
   }
@@ -128,9 +156,14 @@ export class Runtime {
     return guardedSync(() => new ExplicitTensor(init));
   }
 
-  /** Waits for what is in flight, then frees everything. */
+  /** Ends every stream and the watermarks, waits for what is in flight, then frees everything. A second call does nothing. */
   async close(): Promise<void> {
-    await guarded(() => this.#handle.close());
+    this.#closing.abort();
+    this.#entry.close();
+    this.watermarks.stop();
+    // A second call waits for the first.
+    this.#closed ??= guarded(() => this.#handle.close());
+    await this.#closed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

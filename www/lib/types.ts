@@ -114,13 +114,17 @@ export interface MemoryReport {
     readonly staging: number;
     readonly textures: number;
     readonly uniforms: number;
+    /** Scratch that lives only while an engine is loaded or measured. */
+    readonly build: number;
     readonly total: number;
     readonly peak: number;
   };
+  /** Size of the wasm heap, which never shrinks. */
   readonly wasmBytes: number;
   readonly requests: number;
   readonly engines: number;
-  readonly queue: Readonly<Record<string, number>>;
+  /** Runs under way, and callers that wait for a request. */
+  readonly queue: { readonly inFlight: number; readonly waiting: number };
 }
 
 /** A tensor of a layer, and where it lies. */

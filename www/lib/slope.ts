@@ -17,9 +17,34 @@ export interface Reading {
   readonly queue: number;
 }
 
+/** What of a memory report becomes a reading; `time` in milliseconds. */
+export interface Readable {
+  readonly time: number;
+  readonly gpu: Readonly<Partial<Record<GpuClass, number>>>;
+  readonly wasmBytes: number;
+  readonly requests: number;
+  readonly engines: number;
+  readonly queue?: { readonly inFlight?: number; readonly waiting?: number } | undefined;
+}
+
+/** What GPU memory is used for; together they are all of it. */
+export const GPU_CLASSES = ["weights", "arena", "staging", "textures", "uniforms", "build"] as const;
+
+/** One use of GPU memory. */
+export type GpuClass = (typeof GPU_CLASSES)[number];
+
+/** A memory report as a verdict reads it. */
+export function readMemory(report: Readable): Reading {
+  const bytes: Record<string, number> = { wasm: report.wasmBytes };
+  for (const name of GPU_CLASSES) bytes[name] = report.gpu[name] ?? 0;
+  const { time, requests, engines, queue } = report;
+  return { time: time / 1000, bytes, requests, engines, queue: (queue?.inFlight ?? 0) + (queue?.waiting ?? 0) };
+}
+
 /** Who is likely behind a climb. */
 export type Suspect = "sessions" | "queue" | "requests" | "results" | "frames";
 
+/** What a memory curve does. */
 export interface Verdict {
   readonly state: "waiting" | "flat" | "climbing" | "moving";
   /** For how long it has been so, in seconds. */

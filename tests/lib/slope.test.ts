@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { judge, type Reading, slopePerSecond, total, type Verdict } from "../../www/diagram/slope.js";
+import { judge, type Reading, slopePerSecond, total, type Verdict } from "../../www/lib/slope.js";
 
 /** Readings one second apart; `at` overrides what is constant. */
 function series(seconds: number, at: (t: number) => Partial<Omit<Reading, "time">>): Reading[] {
