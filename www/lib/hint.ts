@@ -182,5 +182,5 @@ export async function poolByHint(engine: Measurable, options: RequestsOptions): 
   const requests = chooseCount(hint, measured);
   const pool = engine.pool(requests);
   pool.choice = { hint, requests, bytesPerRequest, most: affords, measured };
-  return pool;
+  return pool.made();
 }

@@ -250,6 +250,7 @@ export class RequestPool {
   readonly #shared: PoolShared;
   readonly #entry: Entry;
   readonly #closing = new AbortController();
+  #closed: Promise<unknown> | undefined;
   #handle: PoolHandle | undefined;
   #flow: Flow | undefined;
   /** @internal */
@@ -295,6 +296,12 @@ export class RequestPool {
     });
   }
 
+  /** @internal Resolves when its memory is there. */
+  async made(): Promise<this> {
+    await this.#making;
+    return this;
+  }
+
   /** Requests that nobody uses; all of them while they are being made. */
   get idle(): number {
     return this.#handle?.idle ?? this.size;
@@ -334,7 +341,9 @@ export class RequestPool {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#entry.close();
-    await guarded(async () => (await this.#making).close());
+    // A second call waits for the first.
+    this.#closed ??= guarded(async () => (await this.#making).close());
+    await this.#closed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
