@@ -59,7 +59,7 @@ describe("handles", () => {
     );
     assert.match(report?.madeAt ?? "", /careless/);
     assert.equal(warnings.length, 1);
-    assert.match(warnings[0] ?? "", /an? engine of "face" was garbage-collected open; made at careless .*close\(\)/);
+    assert.match(warnings[0] ?? "", /an engine of "face" was garbage-collected open; made at careless .*close\(\)/);
   });
 
   it("are not named when they were closed, or what they belong to was", async () => {

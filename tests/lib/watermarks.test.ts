@@ -83,7 +83,7 @@ describe("watermarks", () => {
     assert.deepEqual([verdict.state, verdict.suspect, verdict.grows], ["climbing", "requests", "arena"]);
     assert.match(
       verdict.text,
-      /climbing .*MB\/min: requests made and not closed; 10 of kind request pool open, made at /,
+      /climbing .*MB\/min: requests made and not closed; 10 request pools open, made at /,
     );
     assert.ok(kept.length > 0);
   });

@@ -37,6 +37,9 @@ const CHURN_TIMES = 5;
 /** ...with at most so many runs from one to the next. */
 const CHURN_RUNS = 4;
 
+/** `an engine`, `a request pool`. */
+const one = (kind: HandleKind) => `${kind === "engine" ? "an" : "a"} ${kind}`;
+
 const HOW: Readonly<Record<HandleKind, string>> = {
   runtime: "close()",
   engine: "close()",
@@ -235,7 +238,7 @@ export class Handles {
     if (group.warned) return;
     group.warned = true;
     this.#warn(
-      `frameway: a ${group.kind} of "${group.name}" was garbage-collected open; made at ${group.madeAt}. ` +
+      `frameway: ${one(group.kind)} of "${group.name}" was garbage-collected open; made at ${group.madeAt}. ` +
         `Give it back with ${HOW[group.kind]}, or declare it with \`using\`. runtime.leaks() lists all.`,
     );
   }
@@ -247,7 +250,7 @@ export class Handles {
     if (group.streak < CHURN_TIMES || group.churned) return;
     group.churned = true;
     this.#warn(
-      `frameway: a ${group.kind} of "${group.name}" is made anew for nearly every run, at ${group.madeAt}. ` +
+      `frameway: ${one(group.kind)} of "${group.name}" is made anew for nearly every run, at ${group.madeAt}. ` +
         "Make it once, before the loop, and use it for every frame: making one costs far more than a run.",
     );
   }

@@ -85,7 +85,7 @@ export class Watermarks {
     const most = verdict.suspect && this.#handles.most(MADE_BY[verdict.suspect] ?? []);
     if (!most) return verdict;
     const { kind, open, madeAt } = most;
-    const things = open === 1 ? `one ${kind}` : `${open} of kind ${kind}`;
-    return { ...verdict, madeAt, text: `${verdict.text}; ${things} open, made at ${madeAt}` };
+    const text = `${verdict.text}; ${open} ${kind}${open === 1 ? "" : "s"} open, made at ${madeAt}`;
+    return { ...verdict, madeAt, text };
   }
 }
