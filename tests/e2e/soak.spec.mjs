@@ -188,9 +188,7 @@ test("what climbs is named with its suspect while it climbs, and churn is warned
     return { verdict, leak, after: runtime.leaks().filter((one) => one.open > 0) };
   });
   expect(found.verdict).toMatchObject({ state: "climbing", suspect: "requests" });
-  expect(found.verdict.text).toMatch(
-    /climbing .*min: requests made.*; 26 request pools open, made at hoardsPools/,
-  );
+  expect(found.verdict.text).toMatch(/climbing .*min: requests made.*; 26 request pools open, made at hoardsPools/);
   expect(found.leak).toMatchObject({ kind: "request pool", open: 26, churn: true });
   expect(found.after).toEqual([]);
   expect(warnings.filter((text) => text.includes("made anew for nearly every run"))).toHaveLength(1);

@@ -81,10 +81,7 @@ describe("watermarks", () => {
     }
     const verdict = watermarks.verdict();
     assert.deepEqual([verdict.state, verdict.suspect, verdict.grows], ["climbing", "requests", "arena"]);
-    assert.match(
-      verdict.text,
-      /climbing .*MB\/min: requests made and not closed; 10 request pools open, made at /,
-    );
+    assert.match(verdict.text, /climbing .*MB\/min: requests made and not closed; 10 request pools open, made at /);
     assert.ok(kept.length > 0);
   });
 });
