@@ -1,12 +1,27 @@
 import "../diagram/arena.js";
 import "../diagram/copies.js";
 import "../diagram/watermarks.js";
-import { detectionsOf, type Engine, FramewayError, type Progress, Runtime } from "../lib/index.js";
+import {
+  type Detection,
+  detectionsOf,
+  type Engine,
+  FramewayError,
+  type Lease,
+  type Progress,
+  Runtime,
+} from "../lib/index.js";
 import { compileFaceDetector, MODEL_SIZE, RAW_OUTPUT_BYTES } from "./detector.js";
 import { Numbers } from "./numbers.js";
-import { drawDetections } from "./overlay.js";
+import { clearOverlay, drawDetections } from "./overlay.js";
 import { openCamera, openFile, openSample, type Source, SourceError } from "./sources.js";
 import { measureUsualWay } from "./usual-way.js";
+
+/** What the page's `<video>` is told after each frame, as the event `detections`: for whoever builds on the page. */
+export interface DetectionsDetail {
+  readonly faces: readonly Detection[];
+  /** When the frame was presented, on the clock of `performance.now()`. */
+  readonly presentedAt: number | undefined;
+}
 
 function element<T extends HTMLElement>(id: string): T {
   const found = document.getElementById(id);
@@ -17,12 +32,32 @@ function element<T extends HTMLElement>(id: string): T {
 const video = element<HTMLVideoElement>("video");
 const overlay = element<HTMLCanvasElement>("overlay");
 const placeholder = element("placeholder");
+const placeholderText = element("placeholder-text");
+const progressBar = element<HTMLProgressElement>("progress");
 const notice = element("notice");
 const found = element("found");
+const fileInput = element<HTMLInputElement>("file");
 const copies = element<HTMLElementTagNameMap["frameway-copies"]>("copies");
 const arena = element<HTMLElementTagNameMap["frameway-arena"]>("arena");
 const watermarks = element<HTMLElementTagNameMap["frameway-watermarks"]>("watermarks");
 const numbers = new Numbers(element("numbers"));
+
+const PHASES: Record<Progress["phase"], string> = {
+  fetch: "loading the model",
+  import: "reading the model",
+  optimize: "fusing layers",
+  plan: "planning memory",
+  lower: "choosing kernels",
+  weights: "sending weights to the GPU",
+  pipelines: "compiling kernels",
+};
+
+/** What stands where the picture would be; an empty text shows the picture. */
+function instead(text: string): void {
+  placeholder.hidden = text === "";
+  placeholderText.textContent = text;
+  progressBar.hidden = true;
+}
 
 function complain(error: unknown): void {
   const text =
@@ -32,53 +67,136 @@ function complain(error: unknown): void {
 }
 
 function say(progress: Progress): void {
-  const part = progress.total > 0 ? ` ${Math.round((100 * progress.done) / progress.total)} %` : "";
-  placeholder.textContent = `Preparing the face detector: ${progress.phase}${part} …`;
+  instead(`Preparing the face detector: ${PHASES[progress.phase] ?? progress.phase} …`);
+  progressBar.hidden = false;
+  if (progress.total > 0) progressBar.value = progress.done / progress.total;
+  else progressBar.removeAttribute("value");
 }
 
 function showAdapter(runtime: Runtime): void {
   const { vendor, architecture, isFallback } = runtime.adapter;
+  const name = [vendor, architecture].filter(Boolean).join(" ") || "unnamed";
   const badge = element("adapter");
-  badge.textContent = `GPU: ${[vendor, architecture].filter(Boolean).join(" ") || "unnamed"}`;
-  if (isFallback) {
-    badge.dataset["fallback"] = "";
-    badge.textContent += " (software: expect a tenth of a real GPU's speed)";
-  }
+  badge.textContent = isFallback ? `Software GPU, slow: ${name}` : `GPU: ${name}`;
+  badge.toggleAttribute("data-fallback", isFallback);
+  if (isFallback) badge.title = "The browser found no graphics card it may use, so the processor does the GPU's work.";
 }
 
-/** Runs every frame of the `<video>` until the source changes. */
-async function watch(engine: Engine, isCurrent: () => boolean): Promise<void> {
-  const pool = engine.requests(2);
-  try {
-    copies.comparison = { edges: measureUsualWay(video, MODEL_SIZE, RAW_OUTPUT_BYTES) };
-    for await (const lease of pool.stream(video, { latest: true })) {
-      if (!isCurrent()) {
-        lease.release();
-        break;
-      }
-      const output = lease.outputs["detections"];
-      if (output) {
-        const faces = detectionsOf({ shape: output.shape, data: output.read() as Float32Array });
-        drawDetections(overlay, video.videoWidth, video.videoHeight, faces);
-        const words = faces.length === 1 ? "1 face" : `${faces.length || "No"} faces`;
-        if (found.textContent !== words) found.textContent = words;
-        document.body.dataset["faces"] = String(faces.length);
-      }
-      const { times } = lease;
-      const { preMs, networkMs, postMs } = times.gpu ?? {};
-      const onGpu = (preMs ?? 0) + (networkMs ?? 0) + (postMs ?? 0);
-      numbers.add({
-        upload: times.uploadMs,
-        pre: preMs ?? times.preMs,
-        network: networkMs ?? times.waitMs,
-        post: postMs,
-        readback: networkMs === undefined ? undefined : Math.max(0, times.waitMs - onGpu),
-      });
-      lease.release();
+/** Nothing can be computed: every place says so. */
+function giveUp(title: string, error: unknown): void {
+  instead(title);
+  complain(error);
+  for (const diagram of [copies, arena, watermarks]) diagram.notice = `${title} The reason stands at the top of the page.`;
+  for (const button of document.querySelectorAll<HTMLButtonElement>("[data-source]")) button.disabled = true;
+}
+
+function show(lease: Lease): void {
+  const output = lease.outputs["detections"];
+  if (!output) return;
+  const faces = detectionsOf({ shape: output.shape, data: output.read() as Float32Array });
+  drawDetections(overlay, video.videoWidth, video.videoHeight, faces);
+  const words = faces.length === 1 ? "1 face" : `${faces.length || "No"} faces`;
+  if (found.textContent !== words) found.textContent = words;
+  document.body.dataset["faces"] = String(faces.length);
+  const detail: DetectionsDetail = { faces, presentedAt: lease.frame?.presentedAt };
+  video.dispatchEvent(new CustomEvent("detections", { detail }));
+}
+
+function count(lease: Lease): void {
+  const { times } = lease;
+  const { preMs, networkMs, postMs } = times.gpu ?? {};
+  const onGpu = (preMs ?? 0) + (networkMs ?? 0) + (postMs ?? 0);
+  numbers.add({
+    age: lease.frame?.ageMs,
+    upload: times.uploadMs + times.preMs,
+    pre: preMs,
+    // Without the GPU's clock, everything from hand-over to result counts as the network's.
+    network: networkMs ?? times.waitMs,
+    post: postMs,
+    readback: networkMs === undefined ? undefined : Math.max(0, times.waitMs - onGpu),
+  });
+}
+
+/** The page once there is a GPU and a detector: one source at a time plays in the `<video>`, and its frames are looked at. */
+async function play(runtime: Runtime, engine: Engine): Promise<void> {
+  // On a software adapter a second frame under way only makes both slower.
+  const pool = engine.requests(runtime.adapter.isFallback ? 1 : 2);
+  let current: AbortController | undefined;
+
+  const choose = async (name: string, open: (signal: AbortSignal) => Promise<Source>) => {
+    current?.abort();
+    const turn = new AbortController();
+    const { signal } = turn;
+    current = turn;
+    notice.hidden = true;
+    clearOverlay(overlay);
+    numbers.clear();
+    found.textContent = "\u00a0";
+    delete document.body.dataset["faces"];
+    delete document.body.dataset["source"];
+    instead("Opening …");
+    for (const button of document.querySelectorAll<HTMLElement>("[data-source]")) {
+      button.setAttribute("aria-pressed", String(button.dataset["source"] === name));
     }
-  } finally {
-    await pool.close();
-  }
+    try {
+      const source = await open(signal);
+      signal.addEventListener("abort", () => source.stop());
+      if (signal.aborted) return source.stop();
+      source.ended.then(() => {
+        if (signal.aborted) return;
+        turn.abort();
+        instead("No picture.");
+        clearOverlay(overlay);
+        complain(new SourceError("The camera is gone: it was unplugged or refused. Choose a source again."));
+      });
+      copies.camera = name === "camera";
+      copies.comparison = { edges: measureUsualWay(video, MODEL_SIZE, RAW_OUTPUT_BYTES) };
+      instead("");
+      document.body.dataset["source"] = name;
+      for await (const lease of pool.stream(video, { latest: true, signal })) {
+        if (!signal.aborted) {
+          show(lease);
+          count(lease);
+        }
+        lease.release();
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      turn.abort();
+      instead(error instanceof SourceError ? "No picture." : "Stopped.");
+      clearOverlay(overlay);
+      complain(error);
+    }
+  };
+
+  const sources: Record<string, () => void> = {
+    camera: () => void choose("camera", (signal) => openCamera(video, signal)),
+    sample: () => void choose("sample", (signal) => openSample(video, signal)),
+    file: () => {
+      // The same file may be chosen twice.
+      fileInput.value = "";
+      fileInput.click();
+    },
+  };
+  element("sources").addEventListener("click", ({ target }) => {
+    if (target instanceof HTMLElement) sources[target.dataset["source"] ?? ""]?.();
+  });
+  fileInput.addEventListener("change", () => {
+    const file = fileInput.files?.[0];
+    if (file) void choose("file", (signal) => openFile(video, file, signal));
+  });
+  runtime.lost.then(({ reason, message }) => {
+    if (reason === "closed") return;
+    current?.abort();
+    clearOverlay(overlay);
+    giveUp(
+      "The GPU was lost.",
+      new Error(`The GPU was lost: ${message || reason}. Reload the page; if it happens again, close other pages that use it.`),
+    );
+  });
+  // A page that may already use the camera goes on with it; anybody else sees the clip first.
+  const permission = await navigator.permissions?.query({ name: "camera" as PermissionName }).catch(() => undefined);
+  sources[permission?.state === "granted" ? "camera" : "sample"]?.();
 }
 
 async function main(): Promise<void> {
@@ -87,62 +205,21 @@ async function main(): Promise<void> {
     runtime = await Runtime.create();
   } catch (error) {
     element("adapter").textContent = "No GPU";
-    placeholder.textContent = "Nothing can be computed here.";
-    complain(error);
+    giveUp("Nothing can be computed here.", error);
     return;
   }
   showAdapter(runtime);
   copies.runtime = runtime;
   watermarks.runtime = runtime;
-  runtime.lost.then(({ message }) => complain(new Error(`The GPU device was lost: ${message}. Reload the page.`)));
-  const engine = await compileFaceDetector(runtime, say);
+  let engine: Engine;
+  try {
+    engine = await compileFaceDetector(runtime, say);
+  } catch (error) {
+    giveUp("The face detector could not be loaded.", error);
+    return;
+  }
   arena.engine = engine;
-  placeholder.textContent = "Choose a source above.";
-
-  let source: Source | undefined;
-  let turn = 0;
-  const choose = async (name: string, open: () => Promise<Source>) => {
-    const mine = ++turn;
-    notice.hidden = true;
-    source?.stop();
-    source = undefined;
-    overlay.getContext("2d")?.clearRect(0, 0, overlay.width, overlay.height);
-    found.textContent = "";
-    placeholder.hidden = false;
-    placeholder.textContent = "Opening …";
-    for (const button of document.querySelectorAll<HTMLElement>("[data-source]")) {
-      button.setAttribute("aria-pressed", String(button.dataset["source"] === name));
-    }
-    try {
-      const opened = await open();
-      if (mine !== turn) {
-        opened.stop();
-        return;
-      }
-      source = opened;
-      placeholder.hidden = true;
-      document.body.dataset["source"] = name;
-      await watch(engine, () => mine === turn);
-    } catch (error) {
-      if (mine !== turn) return;
-      placeholder.hidden = false;
-      placeholder.textContent = error instanceof SourceError ? "No picture." : "Stopped.";
-      complain(error);
-    }
-  };
-  element("sources").addEventListener("click", (event) => {
-    const name = (event.target as HTMLElement).dataset["source"];
-    if (name === "camera") void choose(name, () => openCamera(video));
-    if (name === "sample") void choose(name, () => openSample(video));
-  });
-  element<HTMLInputElement>("file").addEventListener("change", (event) => {
-    const file = (event.target as HTMLInputElement).files?.[0];
-    if (file) void choose("file", () => openFile(video, file));
-  });
-  // A page that may already use the camera goes on with it; anybody else sees the clip first.
-  const permission = await navigator.permissions?.query({ name: "camera" as PermissionName }).catch(() => undefined);
-  if (permission?.state === "granted") void choose("camera", () => openCamera(video));
-  else void choose("sample", () => openSample(video));
+  await play(runtime, engine);
 }
 
 main().catch(complain);

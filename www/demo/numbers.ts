@@ -3,6 +3,8 @@ const PERIOD_MS = 500;
 
 /** The parts of a frame's time, in milliseconds; absent where it is not known. */
 export interface FrameTimes {
+  /** From the picture's presentation until its boxes were there. */
+  age: number | undefined;
   upload: number;
   pre: number | undefined;
   network: number | undefined;
@@ -14,17 +16,23 @@ function text(value: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 }
 
-/** Shows frames per second and the parts of a frame's time. */
+/** Shows frames per second, the parts of a frame's time, and a bar divided in their proportion. */
 export class Numbers {
   readonly #cells = new Map<string, HTMLElement>();
+  readonly #parts = new Map<string, HTMLElement>();
   #sums = new Map<string, { sum: number; count: number }>();
   #frames = 0;
   #since = performance.now();
 
-  constructor(list: HTMLElement) {
-    for (const cell of list.querySelectorAll<HTMLElement>("[data-number]")) {
+  constructor(root: HTMLElement) {
+    for (const cell of root.querySelectorAll<HTMLElement>("[data-number]")) {
       this.#cells.set(cell.dataset["number"] ?? "", cell);
     }
+    for (const part of root.querySelectorAll<HTMLElement>("#bar [data-part]")) {
+      this.#parts.set(part.dataset["part"] ?? "", part);
+    }
+    // Frames stand still while the page is hidden; that is no slowness.
+    document.addEventListener("visibilitychange", () => this.#restart());
   }
 
   /** Enters one frame. */
@@ -42,12 +50,32 @@ export class Numbers {
     if (elapsed < PERIOD_MS) return;
     this.#show("fps", ((this.#frames * 1000) / elapsed).toFixed(1));
     for (const name of this.#cells.keys()) {
-      const entry = this.#sums.get(name);
-      if (name !== "fps") this.#show(name, entry ? text(entry.sum / entry.count) : "–");
+      const mean = this.#mean(name);
+      if (name !== "fps") this.#show(name, mean === undefined ? "–" : text(mean));
     }
+    const whole = [...this.#parts.keys()].reduce((sum, name) => sum + (this.#mean(name) ?? 0), 0);
+    for (const [name, part] of this.#parts) {
+      part.style.width = `${whole > 0 ? (100 * (this.#mean(name) ?? 0)) / whole : 0}%`;
+    }
+    this.#restart();
+  }
+
+  /** Forgets what is shown: another source begins. */
+  clear(): void {
+    for (const name of this.#cells.keys()) this.#show(name, "–");
+    for (const part of this.#parts.values()) part.style.width = "0";
+    this.#restart();
+  }
+
+  #restart(): void {
     this.#frames = 0;
     this.#sums = new Map();
-    this.#since = now;
+    this.#since = performance.now();
+  }
+
+  #mean(name: string): number | undefined {
+    const entry = this.#sums.get(name);
+    return entry && entry.sum / entry.count;
   }
 
   #show(name: string, value: string): void {

@@ -9,41 +9,65 @@ export class SourceError extends Error {
 export interface Source {
   /** Ends it and frees the camera. */
   stop(): void;
+  /** Resolves when it ends by itself, as a camera that is unplugged. */
+  readonly ended: Promise<void>;
 }
 
+/** What is true of a clip or a file: it plays on. */
+const NEVER = new Promise<void>(() => {});
+
 async function play(video: HTMLVideoElement): Promise<void> {
+  const unreadable = () => new SourceError("This file holds no video the browser can play.");
+  if (video.error) throw unreadable();
   if (video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) {
+    const opened = new AbortController();
+    const { signal } = opened;
     await new Promise<void>((resolve, reject) => {
-      video.addEventListener("loadeddata", () => resolve(), { once: true });
-      video.addEventListener("error", () => reject(new SourceError("This file holds no video the browser can play.")), {
-        once: true,
-      });
-    });
+      video.addEventListener("loadeddata", () => resolve(), { signal });
+      video.addEventListener("error", () => reject(unreadable()), { signal });
+    }).finally(() => opened.abort());
   }
   await video.play();
 }
 
-function fromStream(video: HTMLVideoElement, stream: MediaStream, more?: () => void): Source {
-  video.srcObject = stream;
-  return {
-    stop() {
-      more?.();
-      for (const track of stream.getTracks()) track.stop();
-      video.srcObject = null;
-    },
+/** Shows a stream; `more` is done when it is stopped. */
+async function fromStream(
+  video: HTMLVideoElement,
+  stream: MediaStream,
+  signal: AbortSignal,
+  more?: () => void,
+): Promise<Source> {
+  const ended = new Promise<void>((resolve) => {
+    for (const track of stream.getTracks()) track.addEventListener("ended", () => resolve());
+  });
+  const stop = () => {
+    more?.();
+    for (const track of stream.getTracks()) track.stop();
+    // Another source may have taken the element over.
+    if (video.srcObject === stream) video.srcObject = null;
   };
+  if (signal.aborted) {
+    stop();
+    return { stop, ended };
+  }
+  video.srcObject = stream;
+  try {
+    await play(video);
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  return { stop, ended };
 }
 
-/** The camera. */
-export async function openCamera(video: HTMLVideoElement): Promise<Source> {
+/** The camera. As with every source, an aborted `signal` says that the `<video>` belongs to another one by now. */
+export async function openCamera(video: HTMLVideoElement, signal: AbortSignal): Promise<Source> {
   if (!navigator.mediaDevices) {
     throw new SourceError("The camera needs a secure page: open it over https or from localhost.");
   }
   try {
     const stream = await navigator.mediaDevices.getUserMedia({ video: { width: 640, height: 480 }, audio: false });
-    const source = fromStream(video, stream);
-    await play(video);
-    return source;
+    return await fromStream(video, stream, signal);
   } catch (error) {
     const name = error instanceof DOMException ? error.name : "";
     if (name === "NotAllowedError") {
@@ -51,14 +75,15 @@ export async function openCamera(video: HTMLVideoElement): Promise<Source> {
         "The camera was refused. Allow it beside the page's address and choose Camera again, or take the sample clip.",
       );
     }
-    if (name === "NotFoundError") throw new SourceError("There is no camera here. Take the sample clip or a file.");
+    if (name === "NotFoundError" || name === "OverconstrainedError")
+      throw new SourceError("There is no camera here. Take the sample clip or a file.");
     if (name === "NotReadableError") throw new SourceError("Another program holds the camera. Close it and try again.");
-    throw error;
+    throw error instanceof DOMException ? new SourceError(`The camera cannot be opened: ${error.message}`) : error;
   }
 }
 
 /** A picture that is panned and zoomed on a canvas: a clip that needs no download and no decoder. */
-export async function openSample(video: HTMLVideoElement): Promise<Source> {
+export async function openSample(video: HTMLVideoElement, signal: AbortSignal): Promise<Source> {
   const picture = new Image();
   picture.src = samplePicture;
   try {
@@ -66,10 +91,14 @@ export async function openSample(video: HTMLVideoElement): Promise<Source> {
   } catch {
     throw new SourceError("The sample picture is missing. Run npm install, then reload.");
   }
-  return openPicture(video, picture);
+  return openPicture(video, picture, signal);
 }
 
-async function openPicture(video: HTMLVideoElement, picture: HTMLImageElement): Promise<Source> {
+async function openPicture(
+  video: HTMLVideoElement,
+  picture: HTMLImageElement,
+  signal: AbortSignal,
+): Promise<Source> {
   const canvas = document.createElement("canvas");
   canvas.width = 640;
   canvas.height = 480;
@@ -89,15 +118,13 @@ async function openPicture(video: HTMLVideoElement, picture: HTMLImageElement): 
     requestAnimationFrame(draw);
   };
   draw();
-  const source = fromStream(video, canvas.captureStream(30), () => {
+  return fromStream(video, canvas.captureStream(30), signal, () => {
     running = false;
   });
-  await play(video);
-  return source;
 }
 
 /** A video or picture of the visitor's own. */
-export async function openFile(video: HTMLVideoElement, file: File): Promise<Source> {
+export async function openFile(video: HTMLVideoElement, file: File, signal: AbortSignal): Promise<Source> {
   const url = URL.createObjectURL(file);
   if (file.type.startsWith("image/")) {
     const picture = new Image();
@@ -109,16 +136,18 @@ export async function openFile(video: HTMLVideoElement, file: File): Promise<Sou
     } finally {
       URL.revokeObjectURL(url);
     }
-    return openPicture(video, picture);
+    return openPicture(video, picture, signal);
   }
   video.srcObject = null;
   video.src = url;
   video.loop = true;
   const stop = () => {
+    URL.revokeObjectURL(url);
+    // Another source may have taken the element over.
+    if (video.src !== url) return;
     video.pause();
     video.removeAttribute("src");
     video.load();
-    URL.revokeObjectURL(url);
   };
   try {
     await play(video);
@@ -126,5 +155,5 @@ export async function openFile(video: HTMLVideoElement, file: File): Promise<Sou
     stop();
     throw error instanceof SourceError ? error : new SourceError(`${file.name} cannot be played here.`);
   }
-  return { stop };
+  return { stop, ended: NEVER };
 }

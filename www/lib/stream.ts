@@ -16,6 +16,8 @@ export interface StreamOptions {
 
 /** How a frame of a stream fared. */
 export interface FrameReport {
+  /** When the source showed the frame, on the clock of `performance.now()`. */
+  readonly presentedAt: number;
   /** Milliseconds from the frame's presentation until its results were there. */
   readonly ageMs: number;
   /** Frames that were skipped since the one before, because every request was busy. */
@@ -196,7 +198,7 @@ export class Flow {
       const now = performance.now();
       this.#meter.ran(now - started);
       const { queueVolatility, verdict } = this.#meter.report();
-      return { ageMs: now - time, dropped, queueLevel, queueVolatility, verdict };
+      return { presentedAt: time, ageMs: now - time, dropped, queueLevel, queueVolatility, verdict };
     });
     this.#drop(picture);
     // A rejection is told to whoever reads the stream, in its turn.
