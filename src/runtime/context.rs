@@ -10,7 +10,7 @@ use super::load::{Loaded, Part, Shared, closed, home, port_bytes};
 use super::memory::{Buffer, STAGING, Texture, UNIFORM};
 use super::report::{RunTimes, Stopwatch};
 use super::run::Pending;
-use super::timestamps::{Phase, TIMESTAMP_BYTES, Timed, Timestamps};
+use super::timestamps::{IN_PLACE_OFFSET, Phase, TIMESTAMP_BYTES, Timed, Timestamps};
 use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{Binding, FRAME_BYTES, Resource, Space};
 use std::any::Any;
@@ -166,11 +166,13 @@ impl Context {
         let mut times = RunTimes { frame: frame.number(), upload_ms: watch.lap(), ..RunTimes::default() };
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut timed = Timed::default();
-        let mut pre = None;
+        let (mut pre, mut in_place) = (None, false);
         for (input, step) in plan.iter().enumerate() {
             if let Way::Frame(source, size) = step {
-                let converted = live.frame(&self.loaded, input, *source, *size, pre.is_none(), &mut encoder, &frame)?;
-                pre = pre.or(converted);
+                let timed = live.frame(&self.loaded, input, *source, *size, pre.is_none(), &mut encoder, &frame)?;
+                if let Some((converted, by_source)) = timed {
+                    (pre, in_place) = (Some(converted), by_source);
+                }
             }
         }
         timed[Phase::Pre as usize] = pre.is_some();
@@ -178,6 +180,9 @@ impl Context {
 
         let slot = live.slot(&self.loaded);
         live.encode(&self.loaded, &mut encoder, &mut timed, slot.as_deref(), &frame);
+        if let (Some(timestamps), Some(slot)) = (&live.timestamps, &slot) {
+            timestamps.resolve(&mut encoder, &slot.buffer.raw, self.loaded.staging_bytes, in_place);
+        }
         let submission = gpu.queue.submit([encoder.finish()]);
         let mapped = slot.as_deref().map(|slot| {
             slot.state.set(SlotState::Filling(run));
@@ -419,7 +424,7 @@ impl Live {
     }
 
     /// Brings a frame into the arena: without a copy where the source can, else by way of a texture. Gives the
-    /// conversion where the GPU takes its time.
+    /// conversion where the GPU takes its time, and whether it was read in place.
     #[expect(clippy::too_many_arguments, reason = "the parts of a run, each of its own kind")]
     fn frame(
         &self,
@@ -430,7 +435,7 @@ impl Live {
         time: bool,
         encoder: &mut wgpu::CommandEncoder,
         frame: &Frame,
-    ) -> Result<Option<Move>> {
+    ) -> Result<Option<(Move, bool)>> {
         let Some(step) = loaded.frames.get(input).and_then(Option::as_ref) else { return Ok(None) };
         let gpu = &loaded.gpu;
         let port = &loaded.engine.inputs[input];
@@ -443,12 +448,14 @@ impl Live {
         let external = loaded.engine.recording.shaders.get(step.dispatch.shader).and_then(|s| s.external.as_deref());
         if let Some(wgsl) = external {
             let slots = step.dispatch.bindings.iter().map(|b| self.frame_slot(b)).collect::<Result<_>>()?;
-            let pass = FramePass { gpu, wgsl, slots, groups: step.dispatch.groups, cache: &cache };
+            let timing = self.timestamps.as_ref().filter(|_| time).map(|t| (t.resolved(), IN_PLACE_OFFSET));
+            let (groups, timed) = (step.dispatch.groups, Cell::new(false));
+            let pass = FramePass { gpu, wgsl, slots, groups, cache: &cache, timing, timed };
             if source.run_in_place(&pass)? {
                 let took = (gpu.clock)() - started;
                 frame.enter(Move::new(place, Place::Texture, MoveKind::Reference, 0).took(took));
                 frame.enter(converted);
-                return Ok(None);
+                return Ok(pass.timed.get().then_some((converted, true)));
             }
         }
         let kept = self.frames[input].borrow_mut().texture.take();
@@ -475,7 +482,7 @@ impl Live {
             pass.dispatch_workgroups(x, y, z);
         }
         self.frames[input].borrow_mut().texture = Some((texture, group));
-        copied.map(|()| (self.timestamps.is_some() && time).then_some(converted))
+        copied.map(|()| (self.timestamps.is_some() && time).then_some((converted, false)))
     }
 
     fn frame_slot(&self, binding: &Binding) -> Result<FrameSlot<'_>> {
@@ -522,9 +529,6 @@ impl Live {
                     frame.enter(Move::new(Place::Result, Place::Staging, MoveKind::Copy, staged.bytes));
                 }
             }
-        }
-        if let (Some(timestamps), Some(slot)) = (&self.timestamps, slot) {
-            timestamps.resolve(encoder, &slot.buffer.raw, loaded.staging_bytes);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::engine::Port;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{DType, Data, Shape, Tensor};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// One input of a run.
 #[derive(Clone, Copy)]
@@ -165,6 +165,10 @@ pub struct FramePass<'a> {
     pub(super) slots: Vec<FrameSlot<'a>>,
     pub(super) groups: [u32; 3],
     pub(super) cache: &'a RefCell<Option<Box<dyn Any>>>,
+    /// Takes the timestamps of the pass's beginning and end, resolved, at an offset; none where they are not wanted.
+    pub(super) timing: Option<(&'a wgpu::Buffer, u64)>,
+    /// Set by a source that has written them.
+    pub(super) timed: Cell<bool>,
 }
 
 /// What a slot of group 0 holds.
@@ -206,6 +210,17 @@ impl FramePass<'_> {
     /// Where the source keeps what it made for this kernel, from frame to frame.
     pub const fn cache(&self) -> &RefCell<Option<Box<dyn Any>>> {
         self.cache
+    }
+
+    /// Where the pass's two timestamps are wanted, resolved: a buffer and an offset in it. A source that puts them there
+    /// says so with [`Self::has_timed`].
+    pub const fn timing(&self) -> Option<(&wgpu::Buffer, u64)> {
+        self.timing
+    }
+
+    /// The timestamps are where they are wanted.
+    pub fn has_timed(&self) {
+        self.timed.set(true);
     }
 
     /// Counts a bind group that the source made.

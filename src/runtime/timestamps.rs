@@ -18,6 +18,12 @@ const PHASES: usize = 3;
 /// Bytes that the timestamps of a run take in a staging buffer.
 pub(super) const TIMESTAMP_BYTES: u64 = 2 * 8 * PHASES as u64;
 
+/// Where the source of a frame puts the two timestamps of a pass of its own: resolving wants multiples of 256.
+pub(super) const IN_PLACE_OFFSET: u64 = 256;
+
+/// Bytes of one phase's timestamps.
+const PAIR_BYTES: u64 = 2 * 8;
+
 /// Which phases a run has timed.
 pub(super) type Timed = [bool; PHASES];
 
@@ -39,7 +45,7 @@ impl Timestamps {
                 ty: wgpu::QueryType::Timestamp,
                 count: 2 * PHASES as u32,
             }),
-            resolved: gpu.buffer(Class::Staging, "timestamps", TIMESTAMP_BYTES, TIMESTAMPS),
+            resolved: gpu.buffer(Class::Staging, "timestamps", IN_PLACE_OFFSET + PAIR_BYTES, TIMESTAMPS),
             period: gpu.queue.get_timestamp_period().into(),
         })
     }
@@ -54,10 +60,20 @@ impl Timestamps {
         })
     }
 
-    /// Copies the values to `offset` of a staging buffer.
-    pub(super) fn resolve(&self, encoder: &mut wgpu::CommandEncoder, to: &wgpu::Buffer, offset: u64) {
+    /// The buffer that takes resolved timestamps.
+    pub(super) const fn resolved(&self) -> &wgpu::Buffer {
+        &self.resolved.raw
+    }
+
+    /// Copies the values to `offset` of a staging buffer; those of the frame from where its source has put them, where it
+    /// was read `in_place`.
+    pub(super) fn resolve(&self, encoder: &mut wgpu::CommandEncoder, to: &wgpu::Buffer, offset: u64, in_place: bool) {
         encoder.resolve_query_set(&self.set, 0..2 * PHASES as u32, &self.resolved.raw, 0);
         encoder.copy_buffer_to_buffer(&self.resolved.raw, 0, to, offset, TIMESTAMP_BYTES);
+        if in_place {
+            let pre = offset + PAIR_BYTES * Phase::Pre as u64;
+            encoder.copy_buffer_to_buffer(&self.resolved.raw, IN_PLACE_OFFSET, to, pre, PAIR_BYTES);
+        }
     }
 
     /// Reads the values.

@@ -77,7 +77,6 @@ impl FrameSource for WebFrame {
 
     fn place(&self) -> Place {
         match self.kind {
-            Kind::Video if class(&field(&self.source, "srcObject")) == "MediaStream" => Place::Camera,
             Kind::Video | Kind::VideoFrame => Place::Video,
             Kind::Canvas => Place::Canvas,
             Kind::Bitmap | Kind::ImageData | Kind::Image => Place::Javascript,
@@ -106,12 +105,14 @@ impl FrameSource for WebFrame {
         let Ok(texture) = device.import_external_texture(&object(&[("source", self.source.clone())])) else {
             return Ok(false);
         };
-        let kept = pass.cache().borrow().as_ref().and_then(|kept| kept.downcast_ref::<Pipeline>()).cloned();
-        let pipeline = kept.unwrap_or_else(|| {
-            let pipeline = device.pipeline(pass.wgsl());
-            *pass.cache().borrow_mut() = Some(Box::new(pipeline.clone()));
-            pipeline
+        let kept = pass.cache().borrow().as_ref().and_then(|kept| kept.downcast_ref::<Kept>()).cloned();
+        let Kept { pipeline, clock } = kept.unwrap_or_else(|| {
+            let clock = pass.timing().and_then(|_| device.timestamps(2));
+            let kept = Kept { pipeline: device.pipeline(pass.wgsl()), clock };
+            *pass.cache().borrow_mut() = Some(Box::new(kept.clone()));
+            kept
         });
+        let timing = pass.timing().and_then(|(buffer, offset)| Some((clock.as_ref()?, buffer.as_webgpu()?, offset)));
         let entries = Array::new();
         for slot in pass.slots() {
             let (slot, resource) = match slot {
@@ -133,15 +134,34 @@ impl FrameSource for WebFrame {
             .create_bind_group(&object(&[("layout", pipeline.bind_group_layout(0)), ("entries", entries.into())]));
         pass.count_bind_group();
         let encoder = device.create_command_encoder();
-        let compute = encoder.begin_compute_pass();
+        let compute = encoder.begin_compute_pass(&timing.map_or(JsValue::UNDEFINED, |(clock, ..)| timed_by(clock)));
         compute.set_pipeline(&pipeline);
         compute.set_bind_group(0, &group);
         let [x, y, z] = pass.groups();
         compute.dispatch(x, y, z);
         compute.end();
+        if let Some((clock, buffer, offset)) = timing {
+            encoder.resolve_query_set(clock, 0, 2, buffer.as_ref(), offset as f64);
+            pass.has_timed();
+        }
         device.queue().submit(&Array::of1(&encoder.finish()));
         Ok(true)
     }
+}
+
+/// What is kept from frame to frame.
+#[derive(Clone)]
+struct Kept {
+    pipeline: Pipeline,
+    /// Two timestamps, where the device has them.
+    clock: Option<JsValue>,
+}
+
+/// The descriptor of a pass that writes its beginning and its end.
+fn timed_by(clock: &JsValue) -> JsValue {
+    let writes =
+        [("querySet", clock.clone()), ("beginningOfPassWriteIndex", 0.into()), ("endOfPassWriteIndex", 1.into())];
+    object(&[("timestampWrites", object(&writes))])
 }
 
 pub(super) fn no_handle() -> Error {

@@ -29,6 +29,8 @@ extern "C" {
     fn create_compute_pipeline(this: &Device, descriptor: &JsValue) -> Pipeline;
     #[wasm_bindgen(method, js_name = createCommandEncoder)]
     pub(super) fn create_command_encoder(this: &Device) -> Encoder;
+    #[wasm_bindgen(method, catch, js_name = createQuerySet)]
+    fn create_query_set(this: &Device, descriptor: &JsValue) -> Result<JsValue, JsValue>;
 
     /// `GPUQueue`.
     pub(super) type Queue;
@@ -53,7 +55,9 @@ extern "C" {
     /// `GPUCommandEncoder`.
     pub(super) type Encoder;
     #[wasm_bindgen(method, js_name = beginComputePass)]
-    pub(super) fn begin_compute_pass(this: &Encoder) -> Pass;
+    pub(super) fn begin_compute_pass(this: &Encoder, descriptor: &JsValue) -> Pass;
+    #[wasm_bindgen(method, js_name = resolveQuerySet)]
+    pub(super) fn resolve_query_set(this: &Encoder, set: &JsValue, first: u32, count: u32, to: &JsValue, offset: f64);
     #[wasm_bindgen(method, catch, js_name = copyBufferToBuffer)]
     pub(super) fn copy_buffer(
         this: &Encoder,
@@ -79,6 +83,11 @@ extern "C" {
 }
 
 impl Device {
+    /// A set of `count` timestamps; none where the device has no clock.
+    pub(super) fn timestamps(&self, count: u32) -> Option<JsValue> {
+        self.create_query_set(&object(&[("type", "timestamp".into()), ("count", count.into())])).ok()
+    }
+
     /// A pipeline of entry point `main`, its layout taken from the text.
     pub(super) fn pipeline(&self, wgsl: &str) -> Pipeline {
         let module = self.create_shader_module(&object(&[("code", wgsl.into())]));

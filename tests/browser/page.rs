@@ -187,7 +187,7 @@ async fn a_video_is_read_in_place_and_makes_one_bind_group_a_frame() {
         grey(run(&engine, &video).await.expect("it runs"));
     }
     let after = report(&runtime, "ledger");
-    assert_eq!(edge(&after, "camera>texture:reference").expect("in place")["count"], 11);
+    assert_eq!(edge(&after, "video>texture:reference").expect("in place")["count"], 11);
     assert_eq!(after["buffersCreated"], warm["buffersCreated"]);
     assert_eq!(after["texturesCreated"], 0);
     let groups = |l: &serde_json::Value| l["bindGroupsCreated"].as_u64().expect("a number");
@@ -200,7 +200,7 @@ async fn a_video_is_read_in_place_and_makes_one_bind_group_a_frame() {
         grey(run(&engine, &video).await.expect("it runs"));
     }
     let after = report(&runtime, "ledger");
-    assert_eq!(edge(&after, "camera>texture:copy").expect("copied")["bytesPerFrame"], 64 * 48 * 4);
+    assert_eq!(edge(&after, "video>texture:copy").expect("copied")["bytesPerFrame"], 64 * 48 * 4);
     for counter in ["buffersCreated", "bindGroupsCreated", "texturesCreated"] {
         assert_eq!(warm[counter], after[counter], "{counter}");
     }

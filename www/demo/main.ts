@@ -86,7 +86,8 @@ function showAdapter(runtime: Runtime): void {
 function giveUp(title: string, error: unknown): void {
   instead(title);
   complain(error);
-  for (const diagram of [copies, arena, watermarks]) diagram.notice = `${title} The reason stands at the top of the page.`;
+  for (const diagram of [copies, arena, watermarks])
+    diagram.notice = `${title} The reason stands at the top of the page.`;
   for (const button of document.querySelectorAll<HTMLButtonElement>("[data-source]")) button.disabled = true;
 }
 
@@ -191,7 +192,9 @@ async function play(runtime: Runtime, engine: Engine): Promise<void> {
     clearOverlay(overlay);
     giveUp(
       "The GPU was lost.",
-      new Error(`The GPU was lost: ${message || reason}. Reload the page; if it happens again, close other pages that use it.`),
+      new Error(
+        `The GPU was lost: ${message || reason}. Reload the page; if it happens again, close other pages that use it.`,
+      ),
     );
   });
   // A page that may already use the camera goes on with it; anybody else sees the clip first.

@@ -94,11 +94,7 @@ export async function openSample(video: HTMLVideoElement, signal: AbortSignal): 
   return openPicture(video, picture, signal);
 }
 
-async function openPicture(
-  video: HTMLVideoElement,
-  picture: HTMLImageElement,
-  signal: AbortSignal,
-): Promise<Source> {
+async function openPicture(video: HTMLVideoElement, picture: HTMLImageElement, signal: AbortSignal): Promise<Source> {
   const canvas = document.createElement("canvas");
   canvas.width = 640;
   canvas.height = 480;
