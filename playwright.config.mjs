@@ -1,11 +1,8 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { defineConfig } from "@playwright/test";
 import { chromiumFlags, chromiumPath } from "./scripts/browser.mjs";
-import { root } from "./scripts/steps.mjs";
+import { cameraClip } from "./scripts/camera.mjs";
 
-const PORT = 5_199;
-const camera = join(root, "..", "shared", "media", "camera.mjpeg");
+const PORT = Number(process.env.FRAMEWAY_PORT ?? 5_199);
 
 export default defineConfig({
   testDir: "tests/e2e",
@@ -23,10 +20,7 @@ export default defineConfig({
     screenshot: "only-on-failure",
     launchOptions: {
       executablePath: chromiumPath(),
-      args: [
-        ...(await chromiumFlags()),
-        ...(existsSync(camera) ? [`--use-file-for-fake-video-capture=${camera}`] : []),
-      ],
+      args: [...(await chromiumFlags()), `--use-file-for-fake-video-capture=${await cameraClip()}`],
     },
   },
   webServer: {

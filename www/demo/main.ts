@@ -40,7 +40,7 @@ const fileInput = element<HTMLInputElement>("file");
 const copies = element<HTMLElementTagNameMap["frameway-copies"]>("copies");
 const arena = element<HTMLElementTagNameMap["frameway-arena"]>("arena");
 const watermarks = element<HTMLElementTagNameMap["frameway-watermarks"]>("watermarks");
-const numbers = new Numbers(element("numbers"));
+const numbers = new Numbers(element("numbers"), element("bar"));
 
 const PHASES: Record<Progress["phase"], string> = {
   fetch: "loading the model",
@@ -197,9 +197,15 @@ async function play(runtime: Runtime, engine: Engine): Promise<void> {
       ),
     );
   });
-  // A page that may already use the camera goes on with it; anybody else sees the clip first.
+  sources[(await mayUseCamera()) ? "camera" : "sample"]?.();
+}
+
+/** A page that may already use a camera goes on with it; anybody else sees the clip first, and is asked for nothing. */
+async function mayUseCamera(): Promise<boolean> {
   const permission = await navigator.permissions?.query({ name: "camera" as PermissionName }).catch(() => undefined);
-  sources[permission?.state === "granted" ? "camera" : "sample"]?.();
+  if (permission?.state !== "granted") return false;
+  const devices = await navigator.mediaDevices?.enumerateDevices().catch(() => []);
+  return devices?.some(({ kind }) => kind === "videoinput") ?? false;
 }
 
 async function main(): Promise<void> {

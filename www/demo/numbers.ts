@@ -19,18 +19,22 @@ function text(value: number): string {
 /** Shows frames per second, the parts of a frame's time, and a bar divided in their proportion. */
 export class Numbers {
   readonly #cells = new Map<string, HTMLElement>();
-  readonly #parts = new Map<string, HTMLElement>();
+  readonly #bar: HTMLElement;
+  /** Names of the parts and their colours. */
+  readonly #parts: readonly { readonly name: string; readonly color: string }[];
   #sums = new Map<string, { sum: number; count: number }>();
   #frames = 0;
   #since = performance.now();
 
-  constructor(root: HTMLElement) {
+  constructor(root: HTMLElement, bar: HTMLElement) {
     for (const cell of root.querySelectorAll<HTMLElement>("[data-number]")) {
       this.#cells.set(cell.dataset["number"] ?? "", cell);
     }
-    for (const part of root.querySelectorAll<HTMLElement>("#bar [data-part]")) {
-      this.#parts.set(part.dataset["part"] ?? "", part);
-    }
+    this.#bar = bar;
+    this.#parts = [...root.querySelectorAll<HTMLElement>("[data-part]")].map((part) => ({
+      name: part.dataset["part"] ?? "",
+      color: getComputedStyle(part).getPropertyValue("--part"),
+    }));
     // Frames stand still while the page is hidden; that is no slowness.
     document.addEventListener("visibilitychange", () => this.#restart());
   }
@@ -53,18 +57,27 @@ export class Numbers {
       const mean = this.#mean(name);
       if (name !== "fps") this.#show(name, mean === undefined ? "–" : text(mean));
     }
-    const whole = [...this.#parts.keys()].reduce((sum, name) => sum + (this.#mean(name) ?? 0), 0);
-    for (const [name, part] of this.#parts) {
-      part.style.width = `${whole > 0 ? (100 * (this.#mean(name) ?? 0)) / whole : 0}%`;
-    }
+    this.#divide();
     this.#restart();
   }
 
   /** Forgets what is shown: another source begins. */
   clear(): void {
     for (const name of this.#cells.keys()) this.#show(name, "–");
-    for (const part of this.#parts.values()) part.style.width = "0";
     this.#restart();
+    this.#divide();
+  }
+
+  /** Gives each part its share of the bar. */
+  #divide(): void {
+    const whole = this.#parts.reduce((sum, { name }) => sum + (this.#mean(name) ?? 0), 0);
+    let end = 0;
+    const stops = this.#parts.map(({ name, color }) => {
+      const begin = end;
+      end += whole > 0 ? (100 * (this.#mean(name) ?? 0)) / whole : 0;
+      return `${color} ${begin.toFixed(1)}% ${end.toFixed(1)}%`;
+    });
+    this.#bar.style.backgroundImage = whole > 0 ? `linear-gradient(to right, ${stops.join(", ")})` : "none";
   }
 
   #restart(): void {

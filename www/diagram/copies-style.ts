@@ -50,4 +50,5 @@ export const STYLE = `
 .warnings .sign { color: #1c2128; background: var(--fw-orange); border-radius: 3px; font-weight: 700; padding: 0 6px; flex: none; }
 .steps { grid-template-columns: repeat(auto-fill, minmax(15.5rem, 1fr)); color: var(--fw-soft); font-size: 12px; }
 .steps b { display: inline-grid; place-items: center; width: 17px; height: 17px; border: 1.5px solid currentColor; border-radius: 50%; font-size: 10.5px; margin-inline-end: 6px; }
+.pulse { min-width: 132px; }
 `;

@@ -77,7 +77,7 @@ export class FramewayCopies extends DiagramElement {
   readonly #place = html("div");
   readonly #warnings = html("ul", { class: "warnings", hidden: true });
   readonly #steps = html("ol", { class: "steps", hidden: true });
-  readonly #pulseNote = html("span");
+  readonly #pulseNote = html("span", { class: "pulse" });
   readonly #legend = legend(this.#pulseNote);
   readonly #tablePlace = html("div", { class: "scroll" });
   readonly #details: HTMLDetailsElement = html(
@@ -267,7 +267,8 @@ export class FramewayCopies extends DiagramElement {
     this.#pulseTimer = setTimeout(() => this.#schedulePulse(), wait);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const moving = perFrame > 0 && !still;
-    this.#pulseNote.hidden = !moving;
+    // Its room stays, so that nothing below moves.
+    this.#pulseNote.style.visibility = moving ? "visible" : "hidden";
     setText(this.#pulseNote, bundle === 1 ? "a pulse is one frame" : `a pulse is ${count(bundle, "frame")}`);
     const layout = this.#layout;
     if (moving && layout && !document.hidden) this.#view.pulse(layout, this.#snapshot?.frames ?? 0);
