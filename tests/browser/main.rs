@@ -4,10 +4,13 @@
 
 mod device;
 mod files;
+mod kernels;
 mod models;
 #[path = "../common/npy.rs"]
 mod npy;
 mod onnx;
+#[path = "../common/operators.rs"]
+mod operators;
 mod page;
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
