@@ -112,16 +112,12 @@ export function targetLines(found) {
 
 const shape = (tensor) => (tensor ? tensor.shape.join("x") : "");
 
-/** Joins dispatches with the layers they belong to: both are in order, and a layer names its kernel. */
+/** Joins dispatches with the layers they belong to: both are in order, and a layer says how many are its own. */
 export function withLayers(dispatches, layers) {
-  let next = 0;
-  return dispatches.map((dispatch) => {
-    const found = layers.findIndex((layer, i) => i >= next && layer.kernel === dispatch.label);
-    if (found >= 0) next = found + 1;
-    // A further dispatch of the layer before has a label of its own.
-    const layer = layers[found >= 0 ? found : next - 1];
-    return { ...dispatch, layer, isFirst: found >= 0 };
-  });
+  const owners = layers.flatMap((layer) =>
+    Array.from({ length: layer.dispatches }, (_, i) => ({ layer, isFirst: i === 0 })),
+  );
+  return dispatches.map((dispatch, i) => ({ ...dispatch, ...owners[i] }));
 }
 
 /** The dearest dispatches, and the sums by kernel. */

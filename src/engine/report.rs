@@ -116,6 +116,7 @@ pub struct LayerReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     pub fused: usize,
+    pub dispatches: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<TensorReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -277,6 +278,7 @@ fn layer_report(index: usize, layer: &Layer, cost: Cost, peak_step: u32, peak: f
         op: layer.op.clone(),
         kernel: detailed.then(|| layer.kernel.clone()),
         fused: layer.fused,
+        dispatches: layer.dispatches,
         inputs: tensors(&layer.inputs),
         outputs: tensors(&layer.outputs),
         workspace_bytes: layer.workspace,

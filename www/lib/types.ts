@@ -149,6 +149,8 @@ export interface LayerReport {
   readonly kernel?: string;
   /** Element-wise steps fused into it. */
   readonly fused: number;
+  /** Kernels it runs; 0 for a view. */
+  readonly dispatches: number;
   /** What it reads, constants included; left out where empty and by `inspect("names")`. */
   readonly inputs?: readonly LayerTensor[];
   /** What it writes; left out by `inspect("names")`. */
