@@ -20,7 +20,7 @@ function stopwatch() {
     parts,
     lap(name) {
       const now = performance.now();
-      parts[name] = now - last;
+      parts[name] = (parts[name] ?? 0) + now - last;
       last = now;
     },
   };
@@ -31,14 +31,23 @@ const adapterName = (info) => (info ? [info.vendor, info.architecture].filter(Bo
 async function openFrameway(bytes, shapes) {
   const watch = stopwatch();
   const { Runtime } = await import("/lib/index.js");
-  watch.lap("import");
+  watch.lap("module");
   const runtime = await Runtime.create();
   watch.lap("device");
-  const engine = await runtime.compile(bytes, { shapes });
-  watch.lap("compile");
+  // Each phase is told when it begins; before the first one kernel variants are measured, after the last one kernels compile.
+  let phase = "tune";
+  const engine = await runtime.compile(bytes, {
+    shapes,
+    onProgress: (progress) => {
+      if (progress.phase === phase || phase === "kernels") return;
+      watch.lap(phase);
+      phase = progress.phase === "lower" ? "kernels" : progress.phase;
+    },
+  });
+  watch.lap(phase);
   return {
     adapter: adapterName(runtime.adapter),
-    parts: { ...watch.parts, ...engine.loadTimes },
+    parts: watch.parts,
     engine,
     runtime,
     async run(inputs) {
@@ -55,7 +64,7 @@ function openOrt(file, provider) {
   return async (bytes) => {
     const watch = stopwatch();
     const ort = await import(`${ORT}${file}`);
-    watch.lap("import");
+    watch.lap("module");
     ort.env.wasm.wasmPaths = ORT;
     ort.env.wasm.numThreads = crossOriginIsolated ? navigator.hardwareConcurrency : 1;
     ort.env.logLevel = "error";

@@ -75,7 +75,7 @@ export function compare(report) {
 export function firstParts(report, name) {
   const all = report.models.map((model) => [model.name, model.results[name]?.first]).filter(([, first]) => first);
   if (all.length === 0) return "";
-  const parts = Object.keys(all[0][1].parts).filter((part) => part.endsWith("Ms") || !part.startsWith("kernels"));
+  const parts = Object.keys(all[0][1].parts);
   const rows = all.map(([model, first]) => [
     model,
     ...parts.map((part) => ms(first.parts[part])),
