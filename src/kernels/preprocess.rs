@@ -56,7 +56,7 @@ pub fn preprocess(step: &Preprocess, input: usize, limits: &DeviceLimits) -> Res
     }
     head.declare(&(store + "}"));
     let groups = exact_groups([step.width.div_ceil(8), step.height.div_ceil(8), 1], limits)?;
-    let label = format!("preprocess {:?} {:?}", step.color, step.filter).to_lowercase();
+    let label = format!("preprocess {:?} {:?}", step.color, step.filter).to_ascii_lowercase();
     let launch = head.finish(label, FILE, groups)?;
     // It reads no weights, so nothing of it borrows from a model.
     let bindings = launch.bindings.into_iter().map(|source| match source {

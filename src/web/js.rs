@@ -4,6 +4,7 @@ use super::error::thrown;
 use crate::error::Result;
 use js_sys::{Object, Promise, Reflect};
 use std::future::Future;
+use std::pin::Pin;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
@@ -48,7 +49,9 @@ pub(super) fn class(value: &JsValue) -> String {
 
 /// A promise of what `future` gives. It owns all it needs: nothing stays borrowed while it waits.
 pub(super) fn promise<T: Into<JsValue>>(future: impl Future<Output = Result<T>> + 'static) -> Promise {
-    future_to_promise(async move { future.await.map(Into::into).map_err(|e| thrown(&e)) })
+    // Boxed, so that the machinery behind a promise is there once and not for each kind of future.
+    let future = async move { future.await.map(Into::into).map_err(|e| thrown(&e)) };
+    future_to_promise(Box::pin(future) as Pin<Box<dyn Future<Output = std::result::Result<JsValue, JsValue>>>>)
 }
 
 /// A report as JSON.

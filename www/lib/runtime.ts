@@ -44,7 +44,10 @@ export interface CompileOptions {
   onProgress?: (progress: Progress) => void;
 }
 
-/** How long kernel variants are measured before the first model is compiled, in milliseconds. */
+/**
+ * How long kernel variants are measured before the first model is compiled, in milliseconds. Not at all on a software adapter: there
+ * compiling two candidates takes half a second, and the rules were made by measuring on one.
+ */
 const TUNING_MS = 150;
 
 /** Lets the page draw: compiling holds its thread for a moment. */
@@ -127,7 +130,7 @@ export class Runtime {
           onProgress({ phase, done, total });
         });
       await breathe();
-      this.#tuned ??= this.#handle.tune(TUNING_MS, undefined);
+      this.#tuned ??= this.#handle.tune(this.adapter.isFallback ? 0 : TUNING_MS, undefined);
       await this.#tuned;
       const make = async (shapes: Shapes) => {
         const compiled = this.#handle.compile(bytes, JSON.stringify({ ...rest, shapes }), tell);
