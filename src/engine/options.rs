@@ -2,8 +2,9 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::{Image, Postprocess};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Bytes of a memory pool: a number, or a text with a unit (`"8MiB"`, `"64 KiB"`, `"1GB"`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,18 +34,29 @@ impl Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Raw {
-            Number(f64),
-            Text(String),
-        }
-        let text = match Raw::deserialize(deserializer)? {
-            Raw::Number(n) => n.to_string(),
-            Raw::Text(text) => text,
-        };
-        Self::parse(&text)
-            .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no size; write bytes, or \"8MiB\"")))
+        deserializer.deserialize_any(BytesVisitor)
+    }
+}
+
+struct BytesVisitor;
+
+impl de::Visitor<'_> for BytesVisitor {
+    type Value = Bytes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size in bytes, or a text such as \"8MiB\"")
+    }
+
+    fn visit_u64<E: de::Error>(self, bytes: u64) -> std::result::Result<Bytes, E> {
+        self.visit_str(&bytes.to_string())
+    }
+
+    fn visit_f64<E: de::Error>(self, bytes: f64) -> std::result::Result<Bytes, E> {
+        self.visit_str(&bytes.to_string())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Bytes, E> {
+        Bytes::parse(text).ok_or_else(|| E::custom(format!("{text:?} is no size; write bytes, or \"8MiB\"")))
     }
 }
 
@@ -141,8 +153,8 @@ mod tests {
     fn reads_the_public_words() {
         let options = CompileOptions::from_json(
             r#"{"shapes":{"x":[1,3,8,8]},"copies":"strict","limits":{"activations":"8MiB","weights":1000},
-                "preprocess":{"x":[{"step":"color","order":"bgr"}]},"outputs":{"y":"gpu"},
-                "postprocess":[{"step":"softmax"}]}"#,
+                "preprocess":{"x":[{"color":{"order":"bgr"}}]},"outputs":{"y":"gpu"},
+                "postprocess":[{"softmax":{}}]}"#,
         )
         .unwrap();
         assert_eq!(options.limits.activations, Some(Bytes(8 << 20)));

@@ -9,7 +9,7 @@ use crate::kernels::{Launch, Packed, Source};
 use crate::recording::{
     self, ALIGNMENT, Binding, Command, Dispatch, FRAME_BYTES, Range, Recording, Resource, Shader, Space,
 };
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
@@ -17,12 +17,13 @@ use std::hash::{Hash, Hasher};
 struct Blob {
     space: Space,
     bytes: Vec<u8>,
-    known: HashMap<u64, Vec<Range>>,
+    /// Blocks by their hash.
+    known: BTreeMap<u64, Vec<Range>>,
 }
 
 impl Blob {
     fn new(space: Space) -> Self {
-        Self { space, bytes: Vec::new(), known: HashMap::new() }
+        Self { space, bytes: Vec::new(), known: BTreeMap::new() }
     }
 
     fn add(&mut self, block: &[u8]) -> Range {
@@ -48,8 +49,6 @@ struct Emitter<'g, 'o> {
     weights: Blob,
     params: Blob,
     shaders: Vec<Shader>,
-    /// Index of a shader by its text.
-    known: HashMap<String, usize>,
 }
 
 pub(super) fn emit(graph: &Graph, places: &Placement, options: &LowerOptions<'_>) -> Result<Lowered> {
@@ -61,7 +60,6 @@ pub(super) fn emit(graph: &Graph, places: &Placement, options: &LowerOptions<'_>
         weights: Blob::new(Space::Weights),
         params: Blob::new(Space::Params),
         shaders: Vec::new(),
-        known: HashMap::new(),
     };
     let ports = |ids: &[ValueId]| ids.iter().map(|&id| emitter.port(id)).collect::<Result<Vec<_>>>();
     let (inputs, outputs) = (ports(&graph.inputs)?, ports(&graph.outputs)?);
@@ -111,13 +109,19 @@ pub(super) fn emit(graph: &Graph, places: &Placement, options: &LowerOptions<'_>
 
 /// A number for each distinct range; constants get numbers that nobody shares.
 fn storages(graph: &Graph, places: &Placement) -> Result<impl Fn(usize) -> u32 + use<>> {
-    let mut numbers: HashMap<(u64, u64), u32> = HashMap::new();
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
     let mut of_value = Vec::with_capacity(graph.values.len());
     for (i, offset) in places.offsets.iter().enumerate() {
         // Ranges of tensors that never live together may coincide as well: no node sees both.
-        let next = numbers.len() as u32;
         of_value.push(match offset {
-            Some(offset) => *numbers.entry((*offset, bound_bytes(graph, ValueId(i as u32))?)).or_insert(next),
+            Some(offset) => {
+                let range = (*offset, bound_bytes(graph, ValueId(i as u32))?);
+                let known = ranges.iter().position(|known| *known == range);
+                known.unwrap_or_else(|| {
+                    ranges.push(range);
+                    ranges.len() - 1
+                }) as u32
+            }
             None => u32::MAX - i as u32,
         });
     }
@@ -180,14 +184,11 @@ impl Emitter<'_, '_> {
             }
             bindings.push(Binding { slot: slot as u32, resource: Resource::Buffer(range) });
         }
-        let shader = match self.known.get(&launch.shader.wgsl) {
-            Some(&shader) => shader,
-            None => {
-                self.known.insert(launch.shader.wgsl.clone(), self.shaders.len());
-                self.shaders.push(launch.shader);
-                self.shaders.len() - 1
-            }
-        };
+        let known = self.shaders.iter().position(|known| known.wgsl == launch.shader.wgsl);
+        let shader = known.unwrap_or_else(|| {
+            self.shaders.push(launch.shader);
+            self.shaders.len() - 1
+        });
         Ok(Some(Dispatch { shader, bindings, groups: launch.groups, layer }))
     }
 

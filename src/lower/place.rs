@@ -6,7 +6,7 @@ use crate::graph::{Graph, ValueId};
 use crate::kernels::{Kernel, Part};
 use crate::plan::{self, Block, Lifetime, Plan, PlanError, Relation, Step};
 use crate::recording::ALIGNMENT;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Where everything lies.
 pub(super) struct Placement {
@@ -15,7 +15,7 @@ pub(super) struct Placement {
     /// For each node, its workspace: offset and bytes.
     pub scratch: Vec<Option<(u64, u64)>>,
     /// For each node, the launches that views make superfluous.
-    pub skipped: Vec<BTreeSet<usize>>,
+    pub skipped: Vec<Vec<usize>>,
     /// For each value, the steps in which it occupies its place.
     pub lives: Vec<Lifetime>,
     /// Blocks of the plan.
@@ -58,19 +58,21 @@ pub(super) fn place(graph: &Graph, options: &LowerOptions<'_>) -> Result<Placeme
     let items = items(graph, &kernels, options)?;
     let wishes = if options.share { wishes(graph, &kernels, &items) } else { Vec::new() };
     let apart = apart(graph, &items, &wishes);
-    let mut banned = BTreeSet::new();
+    let mut banned = vec![false; wishes.len()];
     let (aliased, granted) = loop {
-        let kept: Vec<usize> = (0..wishes.len()).filter(|i| !banned.contains(i)).collect();
+        let kept: Vec<usize> = (0..wishes.len()).filter(|&i| !banned[i]).collect();
         let relations: Vec<Relation> = kept.iter().map(|&i| wishes[i].relation).collect();
         let aliased = plan::unify(&items.blocks, &relations, &apart, ALIGNMENT).map_err(plan_error)?;
-        let granted: BTreeSet<usize> =
+        let granted: Vec<usize> =
             kept.iter().zip(&aliased.refusals).filter(|(_, r)| r.is_none()).map(|(&i, _)| i).collect();
         let clashes = clashes(graph, &kernels, &items, &wishes, &granted, &aliased);
-        let bad: Vec<usize> = granted.iter().copied().filter(|i| clashes.touches(&wishes[*i].relation)).collect();
-        if bad.is_empty() {
+        let mut any = false;
+        for i in granted.iter().copied().filter(|i| clashes.touches(&wishes[*i].relation)) {
+            (banned[i], any) = (true, true);
+        }
+        if !any {
             break (aliased, granted);
         }
-        banned.extend(bad);
     };
     let blocks = if options.share { aliased.blocks } else { never_free(aliased.blocks, graph.nodes.len()) };
     let plan_options = plan::Options { alignment: ALIGNMENT, capacity: options.max_arena, effort: options.effort };
@@ -81,10 +83,7 @@ pub(super) fn place(graph: &Graph, options: &LowerOptions<'_>) -> Result<Placeme
         let place = aliased.places.get(item)?;
         plan.offsets.get(place.block)?.checked_add(place.offset)
     };
-    let mut skipped = vec![BTreeSet::new(); graph.nodes.len()];
-    for wish in granted.iter().map(|&i| &wishes[i]) {
-        skipped[wish.node].extend(wish.launch);
-    }
+    let skipped = skipped(graph, &wishes, &granted);
     let lives = occupied(&items, granted.iter().map(|&i| &wishes[i].relation));
     let life = |item: &Option<usize>| item.map_or(Lifetime::new(0, 0), |i| lives[i]);
     Ok(Placement {
@@ -99,6 +98,15 @@ pub(super) fn place(graph: &Graph, options: &LowerOptions<'_>) -> Result<Placeme
         blocks,
         plan,
     })
+}
+
+/// For each node, the launches that the granted views make superfluous.
+fn skipped(graph: &Graph, wishes: &[Wish], granted: &[usize]) -> Vec<Vec<usize>> {
+    let mut skipped = vec![Vec::new(); graph.nodes.len()];
+    for wish in granted.iter().map(|&i| &wishes[i]) {
+        skipped[wish.node].extend(wish.launch);
+    }
+    skipped
 }
 
 /// For each item, the steps in which its bytes are kept for it: a tensor that others are parts of holds its place from the
@@ -214,17 +222,16 @@ fn wishes(graph: &Graph, kernels: &[Kernel<'_>], items: &Items) -> Vec<Wish> {
 /// Pairs that one dispatch binds as separate ranges. A pair that a view would join is left out: where the view is granted,
 /// that dispatch is not made.
 fn apart(graph: &Graph, items: &Items, wishes: &[Wish]) -> Vec<[usize; 2]> {
-    let joined: BTreeSet<[usize; 2]> = wishes
-        .iter()
-        .filter_map(|w| match w.relation {
-            Relation::View { whole, part, .. } => Some([whole.min(part), whole.max(part)]),
-            Relation::InPlace { .. } => None,
-        })
-        .collect();
+    let mut joined = BTreeSet::new();
+    for wish in wishes {
+        if let Relation::View { whole, part, .. } = wish.relation {
+            joined.insert([whole.min(part), whole.max(part)]);
+        }
+    }
     let mut pairs = BTreeSet::new();
     for (node, scratch) in graph.nodes.iter().zip(&items.of_scratch) {
         let values = node.inputs.iter().flatten().chain(&node.outputs);
-        let bound: BTreeSet<usize> = values.filter_map(|id| *items.of_value.get(id.index())?).chain(*scratch).collect();
+        let bound: Vec<usize> = values.filter_map(|id| *items.of_value.get(id.index())?).chain(*scratch).collect();
         for &a in &bound {
             pairs.extend(bound.iter().filter(|&&b| a < b && !joined.contains(&[a, b])).map(|&b| [a, b]));
         }
@@ -232,8 +239,8 @@ fn apart(graph: &Graph, items: &Items, wishes: &[Wish]) -> Vec<[usize; 2]> {
     pairs.into_iter().collect()
 }
 
-/// Items that a dispatch would bind although they share bytes without being one range.
-struct Clashes(BTreeSet<usize>);
+/// For each item, whether a dispatch would bind it although it shares bytes with another that is not the same range.
+struct Clashes(Vec<bool>);
 
 impl Clashes {
     fn touches(&self, relation: &Relation) -> bool {
@@ -241,7 +248,7 @@ impl Clashes {
             Relation::View { whole, part, .. } => (whole, part),
             Relation::InPlace { operand, result } => (operand, result),
         };
-        self.0.contains(&a) || self.0.contains(&b)
+        self.0[a] || self.0[b]
     }
 }
 
@@ -250,16 +257,15 @@ fn clashes(
     kernels: &[Kernel<'_>],
     items: &Items,
     wishes: &[Wish],
-    granted: &BTreeSet<usize>,
+    granted: &[usize],
     aliased: &plan::Aliased,
 ) -> Clashes {
     use crate::kernels::Source;
-    let mut bad = BTreeSet::new();
-    let skipped: BTreeSet<(usize, usize)> =
-        granted.iter().filter_map(|&i| Some((wishes[i].node, wishes[i].launch?))).collect();
+    let mut bad = vec![false; items.blocks.len()];
+    let skipped = skipped(graph, wishes, granted);
     for (n, (node, kernel)) in graph.nodes.iter().zip(kernels).enumerate() {
-        for (_, launch) in kernel.launches.iter().enumerate().filter(|(l, _)| !skipped.contains(&(n, *l))) {
-            let bound: BTreeMap<usize, (usize, u64, u64)> = launch
+        for (_, launch) in kernel.launches.iter().enumerate().filter(|(l, _)| !skipped[n].contains(l)) {
+            let bound: Vec<(usize, (usize, u64, u64))> = launch
                 .bindings
                 .iter()
                 .filter_map(|source| match source {
@@ -273,12 +279,12 @@ fn clashes(
                     Some((item, (place.block, place.offset, items.blocks.get(item)?.bytes)))
                 })
                 .collect();
-            for (&a, x) in &bound {
-                for (&b, y) in bound.range(a + 1..) {
+            for (i, &(a, x)) in bound.iter().enumerate() {
+                for &(b, y) in &bound[i + 1..] {
                     let overlap = x.0 == y.0 && x.1 < y.1.saturating_add(y.2) && y.1 < x.1.saturating_add(x.2);
                     // One range is bound once; but a view was to be no dispatch at all.
                     if overlap && x != y {
-                        bad.extend([a, b]);
+                        (bad[a], bad[b]) = (true, true);
                     }
                 }
             }

@@ -77,12 +77,8 @@ pub fn layout_rule(op: &Op, inputs: &[Option<Operand<'_>>], own: usize, out: &Te
         Op::Pool(_) => true,
         Op::Resize(_) => x[..2] == out.shape[..2],
         Op::Reduce(reduce) => {
-            let axes = ints(1).map(|mut axes| {
-                axes.iter_mut().for_each(|a| *a += if *a < 0 { 4 } else { 0 });
-                axes.sort_unstable();
-                axes
-            });
-            reduce.keep_dims && axes.as_deref() == Some(&[2, 3])
+            let axes = ints(1).and_then(|axes| super::args::distinct_axes(&axes, 4).ok());
+            reduce.keep_dims && matches!(axes.as_deref(), Some([2, 3] | [3, 2]))
         }
         _ => false,
     };

@@ -150,9 +150,7 @@ impl Transpose {
         if self.perm.is_empty() {
             return Ok((0..rank).rev().collect());
         }
-        let mut sorted = self.perm.clone();
-        sorted.sort_unstable();
-        if sorted.iter().copied().ne(0..rank) {
+        if self.perm.len() != rank || !(0..rank).all(|axis| self.perm.contains(&axis)) {
             return Err(shape_error(format!("perm {:?} is no permutation of {rank} dimensions", self.perm)));
         }
         Ok(self.perm.clone())

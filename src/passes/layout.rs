@@ -79,7 +79,7 @@ fn groups(graph: &Graph, rules: &[LayoutRule]) -> Result<Vec<Label>> {
             }
         }
     }
-    let mut choices: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut choices: Vec<usize> = Vec::new();
     Ok(rules
         .iter()
         .enumerate()
@@ -87,8 +87,12 @@ fn groups(graph: &Graph, rules: &[LayoutRule]) -> Result<Vec<Label>> {
             LayoutRule::Packed => Label::Fixed(Layout::C4),
             LayoutRule::RowMajor => Label::Fixed(Layout::RowMajor),
             LayoutRule::Alike | LayoutRule::Free => {
-                let next = choices.len();
-                Label::Choice(*choices.entry(root(&mut parent, i)).or_insert(next))
+                let root = root(&mut parent, i);
+                let known = choices.iter().position(|choice| *choice == root);
+                Label::Choice(known.unwrap_or_else(|| {
+                    choices.push(root);
+                    choices.len() - 1
+                }))
             }
         })
         .collect())
@@ -207,12 +211,10 @@ fn apply(graph: &mut Graph, rules: &[LayoutRule], groups: &[Label], p: &Problem,
     let mut nodes = Vec::with_capacity(graph.nodes.len());
     let old = std::mem::take(&mut graph.nodes);
     for ((mut node, &rule), &label) in old.into_iter().zip(rules).zip(groups) {
-        let mut wanted: BTreeMap<ValueId, Layout> = BTreeMap::new();
-        for want in wants(graph, &node, rule, label)? {
-            wanted.insert(want.value, Problem::layout(want.label, choices));
-        }
+        let wants = wants(graph, &node, rule, label)?;
         for input in node.inputs.iter_mut().flatten() {
-            let Some(&layout) = wanted.get(input) else { continue };
+            let Some(want) = wants.iter().rfind(|want| want.value == *input) else { continue };
+            let layout = Problem::layout(want.label, choices);
             if graph.value(*input)?.layout != layout {
                 *input = convert(graph, &mut nodes, &mut converted, *input, layout)?;
             }

@@ -21,7 +21,7 @@ const fn one() -> usize {
 
 /// Grids, or every anchor written out as centre x, centre y, width, height in 0..=1 of the input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(rename_all = "camelCase")]
 pub enum Anchors {
     /// Grids in the order of the model's rows; the anchors have size 1.
     Grids(Vec<Grid>),
@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn blazeface_has_896() {
-        let anchors: Anchors = serde_json::from_str(r#"[{"stride":8,"count":2},{"stride":16,"count":6}]"#).unwrap();
+        let json = r#"{"grids":[{"stride":8,"count":2},{"stride":16,"count":6}]}"#;
+        let anchors: Anchors = serde_json::from_str(json).unwrap();
         let t = anchors.tensor(128, 128, false).unwrap();
         assert_eq!(t.shape()[..], [896, 4]);
         let v = t.as_slice::<f32>().unwrap();

@@ -7,9 +7,9 @@ use crate::ops::{Cast, Op, Softmax, Unary};
 use crate::tensor::DType;
 use serde::{Deserialize, Serialize};
 
-/// A post-processing as the page wrote it.
+/// A post-processing as it arrives: `{ "softmax": { "output": "y" } }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "step")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Postprocess {
     /// Boxes.
     Detections(Box<Detections>),

@@ -11,7 +11,7 @@
 
 use super::{Block, Lifetime, PlanError};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A wish to share memory between two values, named by their indices.
@@ -164,11 +164,13 @@ struct Clusters {
     lists: Vec<Vec<usize>>,
     /// The value that covers all of each image.
     roots: Vec<usize>,
-    apart: HashSet<[usize; 2]>,
+    apart: BTreeSet<[usize; 2]>,
 }
 
 impl Clusters {
-    fn new(values: &[Block], apart: &[[usize; 2]]) -> Self {
+    fn new(values: &[Block], pairs: &[[usize; 2]]) -> Self {
+        let mut apart = BTreeSet::new();
+        apart.extend(pairs.iter().map(|&pair| sorted(pair)));
         let member = |(index, value): (usize, &Block)| Member {
             bytes: value.bytes,
             life: value.life,
@@ -180,7 +182,7 @@ impl Clusters {
             members: values.iter().enumerate().map(member).collect(),
             lists: (0..values.len()).map(|index| vec![index]).collect(),
             roots: (0..values.len()).collect(),
-            apart: apart.iter().map(|&pair| sorted(pair)).collect(),
+            apart,
         }
     }
 

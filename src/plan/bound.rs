@@ -10,19 +10,20 @@ pub fn lower_bound(blocks: &[Block], alignment: u64) -> Result<(u64, Step), Plan
     if alignment == 0 {
         return Err(PlanError::ZeroAlignment);
     }
-    // Sorted by step, ends (false) before starts (true), so that half-open neighbours do not add up.
+    // An event's time is twice its step, and one more where a block starts: half-open neighbours do not add up.
     let mut events = Vec::with_capacity(2 * blocks.len());
     for block in blocks.iter().filter(|block| block.bytes > 0 && !block.life.is_empty()) {
         let bytes = block.bytes.checked_next_multiple_of(alignment).ok_or(PlanError::Overflow)?;
-        events.push((block.life.start, true, bytes));
-        events.push((block.life.end, false, bytes));
+        events.push((2 * u64::from(block.life.start) + 1, bytes));
+        events.push((2 * u64::from(block.life.end), bytes));
     }
     events.sort_unstable();
     let (mut alive, mut bound, mut peak) = (0u64, 0, 0);
-    for (step, starts, bytes) in events {
+    for (time, bytes) in events {
+        let starts = time % 2 == 1;
         alive = if starts { alive.checked_add(bytes) } else { alive.checked_sub(bytes) }.ok_or(PlanError::Overflow)?;
         if alive > bound {
-            (bound, peak) = (alive, step);
+            (bound, peak) = (alive, (time / 2) as Step);
         }
     }
     Ok((bound, peak))

@@ -1,7 +1,7 @@
 //! Hill climbing over placement orders: move a block that sticks out at the top, or one in its way, to an earlier turn.
 
 use super::greedy::{Fit, Packing, place};
-use super::instance::Instance;
+use super::instance::{Instance, sorted};
 use super::random::Random;
 
 /// Improves `packing` by at most `work` looks at a conflicting block, until it is no higher than `goal` units.
@@ -10,8 +10,7 @@ pub(super) fn climb(instance: &Instance, packing: Packing, goal: u64, work: u64)
     let look: u64 = instance.conflicts.iter().map(|list| list.len() as u64 + 1).sum();
     let mut random = Random::new(blocks as u64);
     // Placing from the bottom up never makes a packing higher.
-    let mut order: Vec<u32> = (0..blocks as u32).collect();
-    order.sort_by_key(|&block| packing.offsets[block as usize]);
+    let mut order = sorted(blocks, &mut |block| [packing.offsets[block].into(), 0]);
     let mut best = packing;
     let mut current = best.offsets.clone();
     let mut current_height = best.height;

@@ -16,7 +16,7 @@
 //! "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning" (Moffitt, ASPLOS 2023);
 //! weighting by failure is from "Boosting Systematic Search by Weighting Constraints" (Boussemart et al., ECAI 2004).
 
-use super::instance::Instance;
+use super::instance::{Instance, sorted};
 use super::slots::Slots;
 use std::ops::Range;
 
@@ -134,8 +134,8 @@ impl Search<'_> {
             (unplaced.iter().filter(inside).copied().collect::<Vec<u32>>(), span.clone())
         };
         let mut parts: Vec<_> = spans.iter().map(part).collect();
-        parts.sort_by_key(|(blocks, _)| blocks.len());
-        for (blocks, span) in parts {
+        for i in sorted(parts.len(), &mut |i| [parts[i].0.len() as u128, 0]) {
+            let (blocks, span) = std::mem::take(&mut parts[i as usize]);
             if !self.solve(blocks, span, budget)? {
                 return Ok(false);
             }
@@ -145,10 +145,10 @@ impl Search<'_> {
 
     /// The maximal ranges of slots that unplaced blocks connect.
     fn spans(&self, unplaced: &[u32]) -> Vec<Range<usize>> {
-        let mut covers: Vec<_> = unplaced.iter().map(|&block| self.cover[block as usize].clone()).collect();
-        covers.sort_unstable_by_key(|cover| cover.start);
+        let cover = |i: usize| self.cover[unplaced[i] as usize].clone();
         let mut spans: Vec<Range<usize>> = Vec::new();
-        for cover in covers {
+        for i in sorted(unplaced.len(), &mut |i| [cover(i).start as u128, 0]) {
+            let cover = cover(i as usize);
             match spans.last_mut() {
                 Some(span) if cover.start < span.end => span.end = span.end.max(cover.end),
                 _ => spans.push(cover),

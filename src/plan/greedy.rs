@@ -1,8 +1,7 @@
 //! Greedy packers: an order in which to place the blocks, each at the lowest offset that is free for its whole life.
 
-use super::instance::Instance;
+use super::instance::{Instance, sorted};
 use super::slots::Slots;
-use std::cmp::Reverse;
 
 /// Offsets in units, their height, and who made them.
 pub(super) struct Packing {
@@ -33,17 +32,13 @@ fn orders(instance: &Instance) -> [(&'static str, Vec<u32>); 6] {
     let size = |block: usize| u128::from(instance.sizes[block]);
     let steps = |block: usize| u128::from(instance.lives[block].end - instance.lives[block].start);
     let conflict = |block: usize| instance.conflicts[block].iter().map(|&other| size(other as usize)).sum::<u128>();
-    let sorted = |key: &dyn Fn(usize) -> (u128, u128)| {
-        let mut order: Vec<u32> = (0..instance.len() as u32).collect();
-        order.sort_by_key(|&block| Reverse(key(block as usize)));
-        order
-    };
+    let largest_first = |key: &dyn Fn(usize) -> [u128; 2]| sorted(instance.len(), &mut |block| key(block).map(|k| !k));
     [
-        ("greedy by size", sorted(&|block| (size(block), steps(block)))),
-        ("greedy by conflict", sorted(&|block| (conflict(block) + size(block), size(block)))),
-        ("greedy by area", sorted(&|block| (size(block).saturating_mul(steps(block)), size(block)))),
-        ("greedy by life", sorted(&|block| (steps(block), size(block)))),
-        ("greedy by time", sorted(&|block| (u128::from(u32::MAX - instance.lives[block].start), size(block)))),
+        ("greedy by size", largest_first(&|block| [size(block), steps(block)])),
+        ("greedy by conflict", largest_first(&|block| [conflict(block) + size(block), size(block)])),
+        ("greedy by area", largest_first(&|block| [size(block).saturating_mul(steps(block)), size(block)])),
+        ("greedy by life", largest_first(&|block| [steps(block), size(block)])),
+        ("greedy by time", largest_first(&|block| [(u32::MAX - instance.lives[block].start).into(), size(block)])),
         ("greedy by breadth", by_breadth(instance)),
     ]
 }
@@ -52,10 +47,10 @@ fn orders(instance: &Instance) -> [(&'static str, Vec<u32>); 6] {
 /// Management for Deep Neural Net Inference", 2020).
 fn by_breadth(instance: &Instance) -> Vec<u32> {
     let slots = Slots::new(instance);
-    let widest = |block: u32| slots.cover[block as usize].clone().map(|slot| (slots.load[slot], Reverse(slot))).max();
-    let mut order: Vec<u32> = (0..instance.len() as u32).collect();
-    order.sort_by_cached_key(|&block| Reverse((widest(block), instance.sizes[block as usize])));
-    order
+    // Load and, of equal loads, the earliest slot, as one number.
+    let width = |slot: usize| u128::from(slots.load[slot]) << 64 | u128::from(!(slot as u64));
+    let widest = |block: usize| slots.cover[block].clone().map(width).max().unwrap_or(0);
+    sorted(instance.len(), &mut |block| [!widest(block), !u128::from(instance.sizes[block])])
 }
 
 /// Which free gap a block takes.
@@ -110,11 +105,8 @@ fn gap(taken: &[(u64, u64)], size: u64, fit: Fit) -> u64 {
 
 /// In order of time, each block at the lowest offset free at its first step. Needs no conflict lists.
 fn linear_scan(instance: &Instance) -> Packing {
-    let mut order: Vec<u32> = (0..instance.len() as u32).collect();
-    order.sort_by_key(|&block| {
-        let block = block as usize;
-        (instance.lives[block].start, Reverse(instance.sizes[block]))
-    });
+    let order =
+        sorted(instance.len(), &mut |block| [instance.lives[block].start.into(), !u128::from(instance.sizes[block])]);
     let mut offsets = vec![0; instance.len()];
     let mut height = 0;
     // Alive blocks as (offset, end, last step), by offset.

@@ -62,6 +62,14 @@ impl Instance {
     }
 }
 
+/// The numbers below `count` in the order of their keys, smallest first; what has equal keys stays in order. All orders of the
+/// planner are made here: each type that is sorted brings a sorting algorithm of its own into the binary.
+pub(super) fn sorted(count: usize, key: &mut dyn FnMut(usize) -> [u128; 2]) -> Vec<u32> {
+    let mut keyed: Vec<([u128; 2], u32)> = (0..count).map(|i| (key(i), i as u32)).collect();
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, i)| i).collect()
+}
+
 /// The greatest common divisor.
 fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
@@ -73,8 +81,7 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
 /// For each lifetime the others that overlap it, and whether they were few enough to list.
 fn conflicts(lives: &[Lifetime]) -> (Vec<Vec<u32>>, bool) {
     let mut lists = vec![Vec::new(); lives.len()];
-    let mut by_start: Vec<u32> = (0..lives.len() as u32).collect();
-    by_start.sort_by_key(|&block| lives[block as usize].start);
+    let by_start = sorted(lives.len(), &mut |block| [lives[block].start.into(), 0]);
     let mut pairs = 0;
     let mut alive: Vec<u32> = Vec::new();
     for block in by_start {

@@ -3,10 +3,9 @@
 use super::Limit;
 use super::exact::{Budget, Verdict, search};
 use super::greedy::Packing;
-use super::instance::Instance;
+use super::instance::{Instance, sorted};
 use super::random::Random;
 use super::slots::Slots;
-use std::cmp::Reverse;
 
 /// Nodes of the first round; each round of three gets a twentieth more.
 const FIRST_NODES: u64 = 1000;
@@ -100,18 +99,14 @@ impl Series {
 /// Blocks by life, area or size in turns, largest first; with more and more chance in it as rounds go by.
 fn order(instance: &Instance, round: u64, random: &mut Random) -> Vec<u32> {
     let chance = usize::try_from((round / 3).min(10) * 50).unwrap_or(0);
-    let mut order: Vec<(Reverse<u128>, u32)> = (0u32..)
-        .zip(instance.sizes.iter().zip(&instance.lives))
-        .map(|(block, (&size, life))| {
-            let steps = u128::from(life.end - life.start);
-            let key = match round % 3 {
-                0 => steps,
-                1 => steps.saturating_mul(u128::from(size)),
-                _ => u128::from(size),
-            };
-            (Reverse(key.saturating_mul(256 + random.below(chance + 1) as u128)), block)
-        })
-        .collect();
-    order.sort_unstable();
-    order.into_iter().map(|(_, block)| block).collect()
+    sorted(instance.len(), &mut |block| {
+        let (size, life) = (u128::from(instance.sizes[block]), instance.lives[block]);
+        let steps = u128::from(life.end - life.start);
+        let key = match round % 3 {
+            0 => steps,
+            1 => steps.saturating_mul(size),
+            _ => size,
+        };
+        [!key.saturating_mul(256 + random.below(chance + 1) as u128), 0]
+    })
 }

@@ -1,6 +1,5 @@
 use super::{ALIGNMENT, Command, Dispatch, Recording, Resource, Space};
 use crate::error::{Error, ErrorKind, Result};
-use std::collections::BTreeSet;
 
 /// Holds a recording against WebGPU's rules for buffer bindings, as far as they can be known without a device:
 ///
@@ -52,10 +51,9 @@ fn check_dispatch(recording: &Recording, dispatch: &Dispatch) -> std::result::Re
     if dispatch.groups.iter().any(|g| *g == 0 || *g > 65_535) {
         return Err(format!("{:?} workgroups", dispatch.groups));
     }
-    let mut slots = BTreeSet::new();
     let mut arena = Vec::new();
-    for binding in &dispatch.bindings {
-        if !slots.insert(binding.slot) {
+    for (i, binding) in dispatch.bindings.iter().enumerate() {
+        if dispatch.bindings[..i].iter().any(|other| other.slot == binding.slot) {
             return Err(format!("slot {} is bound twice", binding.slot));
         }
         let Resource::Buffer(range) = binding.resource else { continue };

@@ -120,7 +120,8 @@ impl Gpu {
     /// What wgpu knows of the adapter. In a browser the vendor's name is known to the web layer only.
     pub(super) fn describe(&self) -> AdapterInfo {
         let l = &self.limits;
-        let limits = BTreeMap::from([
+        let mut limits = BTreeMap::new();
+        limits.extend([
             ("maxBufferSize", l.max_buffer_size),
             ("maxStorageBufferBindingSize", l.max_storage_buffer_binding_size),
             ("maxStorageBuffersPerShaderStage", l.max_storage_buffers_per_shader_stage.into()),

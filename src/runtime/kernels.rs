@@ -6,11 +6,11 @@ use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{Binding, Resource, Shader, Space};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What a slot of group 0 holds, as far as its layout goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SlotKind {
     ReadWrite,
     ReadOnly,
@@ -31,8 +31,8 @@ pub(super) struct Kernel {
 /// Kernels of all engines of a runtime, by their text.
 #[derive(Debug, Default)]
 pub(super) struct Kernels {
-    layouts: RefCell<HashMap<Signature, (wgpu::BindGroupLayout, wgpu::PipelineLayout)>>,
-    kernels: RefCell<HashMap<(String, Signature), Rc<Kernel>>>,
+    layouts: RefCell<BTreeMap<Signature, (wgpu::BindGroupLayout, wgpu::PipelineLayout)>>,
+    kernels: RefCell<BTreeMap<(String, Signature), Rc<Kernel>>>,
 }
 
 impl Kernels {

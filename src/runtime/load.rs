@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{ALIGNMENT, Binding, Command, Dispatch, FRAME_BYTES, Range, Resource, Space};
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 /// Weights go to the GPU in pieces of so many bytes.
@@ -171,7 +171,6 @@ impl Loaded {
     /// Sorts the commands into the inputs' ways in and the steps that follow.
     fn lay_out(&mut self, compiled: Vec<Rc<Kernel>>, on_gpu: &[String]) {
         let mut kernels = compiled.into_iter();
-        let mut sets: HashMap<Vec<Binding>, usize> = HashMap::new();
         let first_post_layer = first_post_layer(&self.engine);
         let commands = std::mem::take(&mut self.engine.recording.commands);
         for command in &commands {
@@ -189,7 +188,8 @@ impl Loaded {
                 Command::Dispatch(d) => {
                     let Some(kernel) = kernels.next() else { continue };
                     // Equal bindings have equal layouts, so one bind group serves every kernel that binds them.
-                    let set = *sets.entry(d.bindings.clone()).or_insert_with(|| {
+                    let known = self.binding_sets.iter().position(|(_, bindings)| *bindings == d.bindings);
+                    let set = known.unwrap_or_else(|| {
                         self.binding_sets.push((Rc::clone(&kernel), d.bindings.clone()));
                         self.binding_sets.len() - 1
                     });

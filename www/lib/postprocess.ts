@@ -49,8 +49,16 @@ export class Postprocess {
   /** Decodes boxes, drops what is below the threshold, suppresses overlaps: a short list in frame coordinates. */
   detections(options: DetectionsOptions): Postprocess {
     const names = (value: string | readonly string[]) => (typeof value === "string" ? [value] : [...value]);
-    const { scores, boxes, ...rest } = options;
-    return this.#with({ step: "detections", ...rest, scores: names(scores), boxes: names(boxes) });
+    const { scores, boxes, anchors, ...rest } = options;
+    // Every anchor written out is a list of four numbers; a grid is an object.
+    const form = Array.isArray(anchors[0]) ? "boxes" : "grids";
+    return this.#with({
+      step: "detections",
+      ...rest,
+      scores: names(scores),
+      boxes: names(boxes),
+      anchors: { [form]: anchors },
+    });
   }
 
   /** Softmax over the last axis of an output (the first when absent). */
@@ -68,9 +76,9 @@ export class Postprocess {
     return this.#with({ step: "to", dtype, ...(output === undefined ? {} : { output }) });
   }
 
-  /** For `JSON.stringify`. */
-  toJSON(): readonly PostprocessStep[] {
-    return this.steps;
+  /** For `JSON.stringify`: each step as `{ name: options }`, the form in which the compiler reads it. */
+  toJSON(): Record<string, unknown>[] {
+    return this.steps.map(({ step, ...options }) => ({ [step]: options }));
   }
 }
 

@@ -96,9 +96,9 @@ export class Preprocess {
     return this.#with({ step: "dtype", dtype });
   }
 
-  /** For `JSON.stringify`. */
-  toJSON(): readonly PreprocessStep[] {
-    return this.steps;
+  /** For `JSON.stringify`: each step as `{ name: options }`, the form in which the compiler reads it. */
+  toJSON(): Record<string, unknown>[] {
+    return this.steps.map(({ step, ...options }) => ({ [step]: options }));
   }
 }
 

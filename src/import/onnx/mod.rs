@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Value, ValueId};
 use crate::tensor::{Layout, TensorType};
 use scope::{Scope, unsupported};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 /// Versions of the default operator set whose meaning the importer knows.
@@ -26,7 +26,7 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Graph> {
     let (model, opset) = read(bytes)?;
     let proto = model.graph.unwrap_or_default();
     let mut graph = Graph { name: proto.name.to_owned(), ..Graph::default() };
-    let mut names: HashMap<&str, ValueId> = HashMap::new();
+    let mut names: BTreeMap<&str, ValueId> = BTreeMap::new();
 
     for initializer in &proto.initializers {
         let place = || format!("weight {:?}", initializer.name);
@@ -131,8 +131,9 @@ fn is_default(domain: &str) -> bool {
 
 /// The inputs that are no weights; old files list both.
 fn input_ports(graph: &proto::Graph<'_>) -> Result<Vec<PortInfo>> {
-    let weights: HashSet<&str> = graph.initializers.iter().map(|t| t.name).collect();
-    let mut seen = HashSet::new();
+    let mut weights = BTreeSet::new();
+    weights.extend(graph.initializers.iter().map(|t| t.name));
+    let mut seen = BTreeSet::new();
     graph
         .inputs
         .iter()
@@ -159,13 +160,14 @@ fn import_nodes<'a>(
     proto: &proto::Graph<'a>,
     opset: i64,
     graph: &mut Graph,
-    names: &mut HashMap<&'a str, ValueId>,
+    names: &mut BTreeMap<&'a str, ValueId>,
 ) -> Result<()> {
-    let mut read: HashSet<&str> = proto.nodes.iter().flat_map(|n| n.inputs.iter().copied()).collect();
+    let mut read = BTreeSet::new();
+    read.extend(proto.nodes.iter().flat_map(|n| n.inputs.iter().copied()));
     read.extend(proto.outputs.iter().map(|v| v.name));
     let mut refused: Vec<String> = Vec::new();
     // Results of refused nodes: who reads one is passed over, for nothing can be said of it.
-    let mut unknown: HashSet<&str> = HashSet::new();
+    let mut unknown: BTreeSet<&str> = BTreeSet::new();
 
     for node in &proto.nodes {
         let place = || format!("node {:?} ({})", node.outputs.first().copied().unwrap_or(node.name), node.op_type);
@@ -207,7 +209,7 @@ fn import_nodes<'a>(
     }
 }
 
-fn outcome_is_unknown(graph: &Graph, node: &proto::Node<'_>, names: &HashMap<&str, ValueId>) -> bool {
+fn outcome_is_unknown(graph: &Graph, node: &proto::Node<'_>, names: &BTreeMap<&str, ValueId>) -> bool {
     node.outputs.iter().filter_map(|name| names.get(name)).any(|&id| graph.ty(id).is_err())
 }
 
@@ -224,9 +226,9 @@ fn known_operator(node: &proto::Node<'_>) -> Result<operators::Importer> {
 /// Makes the values of a node's outputs; `None` for those that nobody reads.
 fn add_outputs<'a>(
     node: &proto::Node<'a>,
-    read: &HashSet<&str>,
+    read: &BTreeSet<&str>,
     graph: &mut Graph,
-    names: &mut HashMap<&'a str, ValueId>,
+    names: &mut BTreeMap<&'a str, ValueId>,
 ) -> Result<Vec<Option<ValueId>>> {
     let mut outputs = Vec::with_capacity(node.outputs.len());
     for (i, &name) in node.outputs.iter().enumerate() {
