@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { checkSize } from "./size.mjs";
 import { fail, root, run, seconds, step } from "./steps.mjs";
 import { buildWasm } from "./wasm.mjs";
 
@@ -19,6 +20,16 @@ export const entries = {
 };
 
 const present = Object.fromEntries(Object.entries(entries).filter(([, source]) => existsSync(join(root, source))));
+
+/** The files that a page loads for `import "frameway"`: the entry, all it imports, and the wasm. */
+function downloads(output) {
+  const files = new Set(["index.js"]);
+  for (const name of files) {
+    const imports = output.find((file) => file.fileName === name)?.imports ?? [];
+    for (const other of imports) if (output.some((file) => file.fileName === other)) files.add(other);
+  }
+  return [...files, "frameway_bg.wasm"];
+}
 
 async function bundle() {
   const { rolldown } = await import("rolldown");
@@ -41,8 +52,7 @@ async function bundle() {
   });
   await build.close();
   await copyFile(join(root, "www/lib/wasm/frameway_bg.wasm"), join(DIST, "frameway_bg.wasm"));
-  const code = output.filter((file) => file.type === "chunk");
-  return `${code.length} modules, ${(code.reduce((sum, file) => sum + file.code.length, 0) / 1024).toFixed(0)} KiB`;
+  return downloads(output);
 }
 
 async function types() {
@@ -59,7 +69,8 @@ async function types() {
 export async function build() {
   await buildWasm();
   await rm(DIST, { recursive: true, force: true });
-  await step("package", bundle);
+  const files = await step("package", bundle);
+  await step("download", () => checkSize(DIST, files));
   await step("types", types);
   await step("demo page", async () => {
     const vite = await import("vite");

@@ -12,6 +12,7 @@ fn main() -> Result<()> {
         .web(true)?
         .typescript(true)
         .omit_default_module_path(false)
+        .remove_name_section(true)
         .remove_producers_section(true)
         .out_name("frameway")
         .generate(&output)
