@@ -13,7 +13,7 @@ fn half_the_bytes_come_back_within_half_a_unit() {
         let n = 1003;
         let x = Tensor::f32([n], samples(n)).unwrap();
         let mut read_back = Vec::new();
-        for (post, dtype) in [("[]", DType::F32), (r#"[{"step":"to","dtype":"float16"}]"#, DType::F16)] {
+        for (post, dtype) in [("[]", DType::F32), (r#"[{"to":{"dtype":"float16"}}]"#, DType::F16)] {
             let b = Builder::new("scale");
             let input = b.input("x", DType::F32, [n]);
             let graph = b.finish([("y", input * b.scalar(1.5))]).unwrap();
@@ -47,14 +47,14 @@ fn whole_numbers_are_not_halved() {
         compile_graph(graph.clone(), 0, &options, &target, &mut |_| {})
     };
     assert_eq!(
-        compile(r#"{"step":"to","dtype":"float16","output":"y"}"#).unwrap_err().to_string(),
+        compile(r#"{"to":{"dtype":"float16","output":"y"}}"#).unwrap_err().to_string(),
         "dtype-mismatch: output \"y\": it is int32, which float16 does not hold"
     );
     assert_eq!(
-        compile(r#"{"step":"to","dtype":"uint8"}"#).unwrap_err().to_string(),
+        compile(r#"{"to":{"dtype":"uint8"}}"#).unwrap_err().to_string(),
         "dtype-mismatch: post-processing: outputs are read as float16 or float32, not uint8"
     );
-    assert_eq!(compile(r#"{"step":"to","dtype":"float16"}"#).unwrap().outputs[0].desc.dtype, DType::I32);
+    assert_eq!(compile(r#"{"to":{"dtype":"float16"}}"#).unwrap().outputs[0].desc.dtype, DType::I32);
 }
 
 fn samples(n: usize) -> Vec<f32> {
