@@ -14,7 +14,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{ALIGNMENT, Binding, Command, Dispatch, FRAME_BYTES, Range, Resource, Space};
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 /// Weights go to the GPU in pieces of so many bytes.
