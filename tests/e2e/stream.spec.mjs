@@ -117,7 +117,10 @@ test("a stream ends by break, abort, return, its video's end, and the pool's clo
     }
     outcome.ended = frames >= 3;
     idle.ended = second.idle;
-    outcome.over = (await second.stream(ending.video).next()).done;
+    // A film that is over shows its last picture, and ends.
+    frames = 0;
+    for await (const _ of second.stream(ending.video)) frames += 1;
+    outcome.over = frames <= 1;
 
     // An exception in the loop.
     const thrown = await failure(async () => {
@@ -176,27 +179,32 @@ test("no frame is skipped where that is asked for, and pictures come in order", 
     const pool = engine.requests(2);
     const { video, show, stop } = await film(0);
     const reds = [];
-    const stream = pool.stream(video, { latest: false });
+    let shown = 0;
+    video.requestVideoFrameCallback(function count() {
+      shown += 1;
+      video.requestVideoFrameCallback(count);
+    });
     const showing = (async () => {
-      for (let n = 0; n < 20; n++) {
+      for (let n = 0; n < 15; n++) {
         show();
-        await sleep(60);
+        await sleep(50);
       }
+      await sleep(300);
+      stop();
     })();
-    let dropped = 0;
-    for await (const lease of stream) {
+    for await (const lease of pool.stream(video, { latest: false })) {
       reds.push(Math.round((lease.outputs.y.read()[0] - 1) * 255));
-      dropped += lease.frame.dropped;
-      await sleep(90);
-      if (reds.length === 15) break;
+      await sleep(120);
     }
     await showing;
-    stop();
-    return { reds, dropped, idle: pool.idle };
+    return { reds, shown, idle: pool.idle };
   });
-  // Each picture is a shade redder than the one before; one may be seen twice, none comes late.
+  // Each picture is a shade redder than the one before; a stopped track may leave a black one.
+  if (found.reds.at(-1) === 0) found.reds.pop();
   expect(found.reds).toEqual([...found.reds].sort((a, b) => a - b));
-  expect(new Set(found.reds).size).toBeGreaterThan(8);
+  // Only what the browser itself left out is missing.
+  expect(found.reds.length).toBeGreaterThanOrEqual(found.shown - 2);
+  expect(new Set(found.reds).size).toBeGreaterThan(3);
   expect(found.idle).toBe(2);
 });
 

@@ -12,6 +12,11 @@ export interface FrameListener {
 
 type Stop = () => void;
 
+/** A camera that was stopped is looked at so often, in milliseconds... */
+const LOOK_MS = 500;
+/** ...and so many times, before its stream ends: another may take its place. */
+const LOOKS = 3;
+
 function isVideo(source: FrameSource): source is HTMLVideoElement {
   return typeof HTMLVideoElement !== "undefined" && source instanceof HTMLVideoElement;
 }
@@ -48,6 +53,13 @@ function watchVideo(video: HTMLVideoElement, to: FrameListener): Stop {
   const over = listen(video, ["ended"], () => {
     if (video.ended) to.end();
   });
+  // A stopped MediaStream is announced by no event that all browsers have.
+  let inactive = 0;
+  const look = setInterval(() => {
+    const stream = video.srcObject;
+    inactive = stream instanceof MediaStream && !stream.active ? inactive + 1 : 0;
+    if (inactive === LOOKS) to.end();
+  }, LOOK_MS);
   // A picture that stands still is told of once, and so is the end that was before.
   queueMicrotask(() => {
     if (callback === -1) return;
@@ -57,6 +69,7 @@ function watchVideo(video: HTMLVideoElement, to: FrameListener): Stop {
   return () => {
     video.cancelVideoFrameCallback(callback);
     callback = -1;
+    clearInterval(look);
     quiet();
     over();
   };

@@ -6,7 +6,7 @@ import type { FrameSource } from "./types.js";
 
 /** Options of {@link RequestPool.stream}. */
 export interface StreamOptions {
-  /** Skips frames that are older than the newest (default). False keeps up to 30 that wait for their turn. */
+  /** Skips frames that are older than the newest (default). False runs every frame that the page is told of; up to 30 wait for their turn. */
   latest?: boolean;
   /** The input that takes the frames; the model's first when absent. */
   input?: string;
@@ -20,7 +20,7 @@ export interface FrameReport {
   readonly presentedAt: number;
   /** Milliseconds from the frame's presentation until its results were there. */
   readonly ageMs: number;
-  /** Frames that were skipped since the one before, because every request was busy. */
+  /** Frames skipped since the one before: every request was busy, or the page was too busy to be told of them. */
   readonly dropped: number;
   /** Requests that ran or held results when the frame was taken. */
   readonly queueLevel: number;
