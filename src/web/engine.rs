@@ -333,6 +333,9 @@ fn read(lease: &Lease, index: usize) -> Result<JsValue> {
         return Err(Error::new(ErrorKind::BadSource, format!("there is no output {index}")));
     };
     let (dtype, elements) = (port.desc.dtype, port.desc.shape.elements());
+    if elements == 0 {
+        return lease.read(index).map(|tensor| array(tensor.data()));
+    }
     match lease.with(index, |bytes| view(dtype, elements, bytes.as_uint8array()))? {
         Some(view) => Ok(view),
         None => lease.read(index).map(|tensor| array(tensor.data())),
