@@ -44,7 +44,8 @@ async function takePicture(note) {
   const browser = await chromium.launch({ executablePath: chromiumPath(), args });
   try {
     const context = await browser.newContext({
-      viewport: { width: 1280, height: 800 },
+      viewport: { width: 1200, height: 780 },
+      deviceScaleFactor: 0.77,
       permissions: ["camera"],
       colorScheme: "light",
     });
