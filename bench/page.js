@@ -19,17 +19,23 @@ async function fetchModel({ url }) {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** The same input for everybody, within [-1, 1]: strokes, as writing has them, with pseudo-random noise. */
+/** The same picture for everybody, within [-1, 1]: lines of dark strokes on white, which a detector of text finds, and a little noise. */
 function inputsOf(model) {
   let state = 0x9e3779b9;
   const noise = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 31 - 1;
+    return state / 2 ** 32;
   };
   const fill = (shape) => {
-    const data = new Float32Array(shape.reduce((n, d) => n * d, 1));
-    for (let i = 0; i < data.length; i++)
-      data[i] = 0.8 * Math.sign(Math.sin(i / 5) + Math.sin(i / 977)) + 0.2 * noise();
+    const [, channels, height, width] = shape[1] <= 4 ? shape : [1, shape[3], shape[1], shape[2]];
+    const pixels = height * width;
+    const data = new Float32Array(channels * pixels);
+    for (let i = 0; i < data.length; i++) {
+      const pixel = shape[1] <= 4 ? i % pixels : Math.floor(i / channels);
+      const [x, y] = [pixel % width, Math.floor(pixel / width)];
+      const isInk = y % 48 < 20 && x % 12 < 5 && Math.min(x, width - x) > 24;
+      data[i] = (isInk ? -1 : 0.9) + 0.1 * noise();
+    }
     return { shape, data };
   };
   return Object.fromEntries(Object.entries(model.inputs).map(([name, shape]) => [name, fill(shape)]));
