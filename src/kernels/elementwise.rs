@@ -120,7 +120,13 @@ fn cast(x: &str, from: Number, to: DType, wide: bool) -> String {
         (Number::Float, DType::U8) => format!("{t}({i}({x})) & {t}(255)"),
         (_, DType::U8) => format!("{t}({x}) & {t}(255)"),
         (_, DType::I8) => format!("({i}({x}) << {shift}) >> {shift}"),
-        (Number::Float, DType::F16) => format!("clamp({x}, {t}({}), {t}({}))", float(-65504.0), float(65504.0)),
+        (Number::Float, DType::F16) => {
+            // A NaN stays one; its bits tell, since `x != x` is the compiler's affair.
+            let u = Number::Uint.wgsl(wide);
+            let is_nan = format!("(bitcast<{u}>({x}) & {u}(0x7fffffffu)) > {u}(0x7f800000u)");
+            let (low, high) = (float(-65504.0), float(65504.0));
+            format!("select(clamp({x}, {t}({low}), {t}({high})), {x}, {is_nan})")
+        }
         _ if f == t => x.to_owned(),
         _ => format!("{t}({x})"),
     }

@@ -25,6 +25,14 @@ struct Frame {
 }
 ";
 const PICTURE: &str = "texture_2d<f32>;";
+/// What `pack2x16float` makes of a NaN is the adapter's affair, and `x != x` the compiler's: the bits tell.
+const PACK_HALF: &str = "\
+fn pack_half(v: vec2f) -> u32 {
+    let is_nan = (bitcast<vec2u>(v) & vec2u(0x7fffffffu)) > vec2u(0x7f800000u);
+    let p = pack2x16float(v);
+    return select(p & 0xffffu, 0x7e00u, is_nan.x) | select(p & 0xffff0000u, 0x7e000000u, is_nan.y);
+}
+";
 const TEXEL: &str = "fn texel(at: vec2i) -> vec4f {\n    return textureLoad(picture, at, 0);\n}\n";
 
 /// A bound buffer of elements.
@@ -187,7 +195,7 @@ impl<'c, 'a> Head<'c, 'a> {
             return Err(Error::new(ErrorKind::LayoutMismatch, message));
         };
         let value = match (buffer.dtype, wide) {
-            (DType::F16, true) if self.packs(buffer) => "vec2u(pack2x16float(v.xy), pack2x16float(v.zw))",
+            (DType::F16, true) if self.packs(buffer) => "vec2u(pack_half(v.xy), pack_half(v.zw))",
             (DType::F16, false) if self.packs(buffer) => {
                 let message = "this kernel writes single float16 values, which needs a device with shader-f16";
                 return Err(self.ctx.unsupported(message).hint("compile with precision \"float32\""));
@@ -196,6 +204,9 @@ impl<'c, 'a> Head<'c, 'a> {
             (DType::F16, false) => "f16(v)",
             _ => "v",
         };
+        if value.contains("pack_half") && !self.text.contains(PACK_HALF) {
+            self.text.push_str(PACK_HALF);
+        }
         let ty = number.wgsl(wide);
         let _ = writeln!(self.text, "fn {name}(i: u32, v: {ty}) {{\n    b{}[i] = {value};\n}}", slot.0);
         Ok(())

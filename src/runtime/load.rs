@@ -8,7 +8,7 @@ use super::kernels::{Kernel, Kernels, compile_all};
 use super::ledger::{Class, Entry, Move, MoveKind, Object, Place};
 use super::memory::{Buffer, UNIFORM};
 use super::request::Pool;
-use super::timestamps::{Phase, TIMESTAMP_BYTES};
+use super::timestamps::{Phase, RESOLVED_BYTES, TIMESTAMP_BYTES};
 use crate::engine::{Engine, Port};
 use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{ALIGNMENT, Binding, Command, Dispatch, FRAME_BYTES, Range, Resource, Space};
@@ -255,7 +255,8 @@ fn ring(gpu: &Gpu, engine: &Engine, options: &LoadOptions) -> Result<usize> {
     let read_back = engine.outputs.iter().filter(|port| !options.on_gpu.contains(&port.desc.name));
     let outputs: u64 = read_back.map(|port| port_bytes(port).next_multiple_of(ALIGNMENT)).sum();
     let timed = gpu.features.contains(wgpu::Features::TIMESTAMP_QUERY);
-    let need = if outputs > 0 && timed { outputs + 2 * TIMESTAMP_BYTES } else { outputs };
+    let (slot, once) = if outputs > 0 && timed { (outputs + TIMESTAMP_BYTES, RESOLVED_BYTES) } else { (outputs, 0) };
+    let need = slot + once;
     match options.staging_limit {
         Some(limit) if need > limit => {
             let message = format!("reading back needs {need} bytes, the limit is {limit}");
@@ -263,7 +264,7 @@ fn ring(gpu: &Gpu, engine: &Engine, options: &LoadOptions) -> Result<usize> {
                 .at("pool \"staging\"")
                 .hint(format!("the smallest limit that would do is {need}; or keep outputs on the GPU")))
         }
-        Some(limit) if need > 0 => Ok(usize::try_from(limit / need).map_or(RING, |n| n.min(RING))),
+        Some(limit) if need > 0 => Ok(usize::try_from((limit - once) / slot).map_or(RING, |n| n.min(RING))),
         _ => Ok(RING),
     }
 }

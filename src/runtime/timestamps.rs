@@ -24,6 +24,9 @@ pub(super) const IN_PLACE_OFFSET: u64 = 256;
 /// Bytes of one phase's timestamps.
 const PAIR_BYTES: u64 = 2 * 8;
 
+/// Bytes of the buffer through which a request's timestamps go.
+pub(super) const RESOLVED_BYTES: u64 = IN_PLACE_OFFSET + PAIR_BYTES;
+
 /// Which phases a run has timed.
 pub(super) type Timed = [bool; PHASES];
 
@@ -45,7 +48,7 @@ impl Timestamps {
                 ty: wgpu::QueryType::Timestamp,
                 count: 2 * PHASES as u32,
             }),
-            resolved: gpu.buffer(Class::Staging, "timestamps", IN_PLACE_OFFSET + PAIR_BYTES, TIMESTAMPS),
+            resolved: gpu.buffer(Class::Staging, "timestamps", RESOLVED_BYTES, TIMESTAMPS),
             period: gpu.queue.get_timestamp_period().into(),
         })
     }
