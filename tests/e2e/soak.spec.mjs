@@ -173,8 +173,9 @@ test("what climbs is named with its suspect while it climbs, and churn is warned
     async function hoardsPools() {
       const pool = engine.requests(1);
       hoard.push(pool);
-      using request = await pool.acquire();
+      const request = await pool.acquire();
       await request.run(feeds);
+      request.release();
     }
     runtime.watermarks.start(200);
     // Thirteen seconds, so that it is no start but a slope.
