@@ -93,7 +93,8 @@ test("the goldens' raw outputs become the reference's faces", async ({ page }) =
     expect(bytes).toBeLessThanOrEqual(4096);
   }
   expect(Math.max(...results.map(({ faces }) => faces))).toBeGreaterThan(1);
-  expect(complaints).toEqual([]);
+  // One engine for each set of options is what is tested here; the runtime rightly calls it churn.
+  expect(complaints.filter((text) => !text.includes("made anew for nearly every run"))).toEqual([]);
 });
 
 test("frames of any shape give boxes in their own pixels, letterboxed, cut and stretched", async ({ page }) => {
