@@ -86,6 +86,7 @@ const STAGES = [
     name: "biome",
     work: () => node(bin("@biomejs/biome/bin/biome"), "ci", "--colors=off", "--max-diagnostics=50", "."),
   },
+  { name: "wasm build", for: ["unit tests", "typescript"], group: true, work: buildWasm },
   { name: "unit tests", count: countNode, work: () => unitTests() },
   {
     name: "clippy",
@@ -106,7 +107,6 @@ const STAGES = [
       run("cargo", ["test", "--locked", "--no-fail-fast"], { env: nativeGpuEnv(), onLine: testProgress(note) }),
   },
   { name: "wasm tests", count: countRust, work: browserTests },
-  { name: "wasm build", for: ["typescript"], group: true, work: buildWasm },
   { name: "typescript", work: () => node(bin("typescript/bin/tsc"), "--project", ".") },
   { name: "package", for: ["documented", "page tests"], group: true, work: build },
   { name: "documented", work: checkDocumented },
