@@ -62,7 +62,8 @@ test("the camera's face is found where it is", async ({ page }) => {
       results.push({
         wanted: wanted.length,
         found: faces.length,
-        overlap: wanted[0] && faces[0] ? overlap(wanted[0], faces[0]) : undefined,
+        // Faces that score nearly the same may change places in the list.
+        overlaps: wanted.filter(({ score }) => score > 0.8).map((one) => Math.max(0, ...faces.map((f) => overlap(one, f)))),
         inside: faces.every((f) => f.x >= 0 && f.y >= 0 && f.x + f.width <= width && f.y + f.height <= height),
         scores: [wanted[0]?.score, faces[0]?.score],
       });
@@ -71,11 +72,11 @@ test("the camera's face is found where it is", async ({ page }) => {
     return results;
   }, MODEL);
   expect(results).toHaveLength(8);
-  const withFace = results.filter(({ wanted }) => wanted > 0);
+  const withFace = results.filter(({ overlaps }) => overlaps.length > 0);
   expect(withFace.length, "the clip shows a face most of the time").toBeGreaterThanOrEqual(5);
   for (const result of withFace) {
     expect(result.found, JSON.stringify(result)).toBeGreaterThan(0);
-    expect(result.overlap, JSON.stringify(result)).toBeGreaterThan(0.5);
+    for (const overlap of result.overlaps) expect(overlap, JSON.stringify(result)).toBeGreaterThan(0.5);
     expect(result.inside).toBe(true);
   }
   expect(complaints).toEqual([]);

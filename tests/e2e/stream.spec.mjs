@@ -77,8 +77,9 @@ test("a stream ends by break, abort, return, its video's end, and the pool's clo
     idle.abort = pool.idle;
     outcome.aborted = (await pool.stream(one.video, { signal: controller.signal }).next()).done;
 
-    // Nobody shows a picture any more: next() waits, and return() ends that.
+    // Nobody shows a picture any more: next() waits, and return() ends that. What was on its way when it paused is still shown.
     one.video.pause();
+    await sleep(150);
     const paused = pool.stream(one.video);
     const still = await paused.next();
     outcome.still = still.value.outputs.y.shape;
