@@ -8,6 +8,8 @@ mod fixture;
 mod frames;
 #[path = "runtime/half.rs"]
 mod half;
+#[path = "runtime/limits.rs"]
+mod limits;
 #[path = "runtime/requests.rs"]
 mod requests;
 #[path = "runtime/runs.rs"]

@@ -180,7 +180,9 @@ impl Emitter<'_, '_> {
                     "a tensor of {} bytes is larger than this device binds ({} bytes)",
                     range.bytes, self.options.limits.max_binding_bytes
                 );
-                return Err(Error::new(ErrorKind::MemoryLimit, message));
+                return Err(
+                    Error::new(ErrorKind::MemoryLimit, message).hint("use a smaller input shape or a smaller batch")
+                );
             }
             bindings.push(Binding { slot: slot as u32, resource: Resource::Buffer(range) });
         }
@@ -201,6 +203,7 @@ fn over(pool: &str, need: u64, most: Option<u64>) -> Result<()> {
     match most {
         Some(most) if need > most => {
             Err(Error::new(ErrorKind::MemoryLimit, format!("{pool}: {need} bytes are needed, allowed are {most}"))
+                .at(format!("pool {pool:?}"))
                 .hint(format!("allow {pool} of {need} bytes")))
         }
         _ => Ok(()),

@@ -303,7 +303,7 @@ fn plan_error(e: PlanError) -> Error {
     match e {
         PlanError::OverCapacity { needed, .. } => {
             let hint = format!("allow activations of {needed} bytes");
-            Error::new(ErrorKind::MemoryLimit, format!("activations: {e}")).hint(hint)
+            Error::new(ErrorKind::MemoryLimit, format!("activations: {e}")).at("pool \"activations\"").hint(hint)
         }
         _ => Error::new(ErrorKind::ShapeMismatch, e.to_string()),
     }

@@ -3,10 +3,12 @@
 use super::ForeignDevice;
 use super::clock::Clock;
 use super::ledger::Ledger;
+use super::pools::Pools;
 use super::signal::{Sender, Signal, lock, signal};
 use crate::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 /// Which adapter to prefer on a machine with two.
@@ -71,6 +73,7 @@ pub(super) struct Gpu {
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) ledger: Ledger,
+    pub(super) pools: Rc<Pools>,
     pub(super) clock: Clock,
     pub(super) limits: wgpu::Limits,
     pub(super) features: wgpu::Features,
@@ -84,6 +87,7 @@ impl Gpu {
     pub(super) async fn request(
         power: Option<PowerPreference>,
         clock: Clock,
+        pools: Pools,
         foreign: Option<&dyn ForeignDevice>,
     ) -> Result<Self> {
         let mut instance = wgpu::InstanceDescriptor::new_without_display_handle();
@@ -114,7 +118,8 @@ impl Gpu {
         let owned = foreign.is_none();
         let health = watch(&device, owned);
         let (info, limits, features) = (adapter.get_info(), device.limits(), device.features());
-        Ok(Self { device, queue, ledger: Ledger::new(&info.name), clock, limits, features, info, health, owned })
+        let (ledger, pools) = (Ledger::new(&info.name), Rc::new(pools));
+        Ok(Self { device, queue, ledger, pools, clock, limits, features, info, health, owned })
     }
 
     /// What wgpu knows of the adapter. In a browser the vendor's name is known to the web layer only.

@@ -7,6 +7,7 @@ use super::device::Gpu;
 use super::kernels::{Kernel, Kernels, compile_all};
 use super::ledger::{Class, Entry, Move, MoveKind, Object, Place};
 use super::memory::{Buffer, UNIFORM};
+use super::pools::{Need, Room};
 use super::request::Pool;
 use super::timestamps::{Phase, RESOLVED_BYTES, TIMESTAMP_BYTES};
 use crate::engine::{Engine, Port};
@@ -88,6 +89,7 @@ pub(super) struct Staged {
 pub(super) struct Shared {
     pub(super) weights: Option<Buffer>,
     pub(super) params: Option<Buffer>,
+    _room: Room,
     _entry: Entry,
 }
 
@@ -110,6 +112,8 @@ pub(super) struct Loaded {
     pub(super) staging_bytes: u64,
     /// Staging buffers of a request, at most.
     pub(super) ring: usize,
+    /// What a request takes of the memory pools.
+    pub(super) request: Need,
     pub(super) frame_block_bytes: u64,
     pub(super) times: LoadTimes,
     pub(super) pools: RefCell<Vec<Weak<Pool>>>,
@@ -127,7 +131,12 @@ impl Loaded {
     ) -> Result<Self> {
         gpu.alive()?;
         check(&gpu, &engine).map_err(|e| e.at(format!("engine {:?}", engine.name)))?;
-        let ring = ring(&gpu, &engine, options)?;
+        let (ring, staging) = ring(&gpu, &engine, options)?;
+        let workspace = engine.build.layers.iter().map(|layer| layer.workspace).max().unwrap_or(0);
+        let request = [0, engine.recording.arena_bytes.max(4), workspace, staging];
+        let who = format!("engine {:?}", engine.name);
+        gpu.pools.permit(&format!("a request of {who}"), request)?;
+        let room = gpu.pools.take(&who, [engine.recording.weights_bytes.next_multiple_of(4), 0, 0, 0])?;
         let started = (gpu.clock)();
         let mut times = LoadTimes::default();
         let compiled = compile_all(&gpu, kernels, &engine, &mut times, progress).await?;
@@ -146,7 +155,7 @@ impl Loaded {
         };
         times.weights_ms = (gpu.clock)() - started - times.kernels_ms;
 
-        let shared = Shared { weights, params, _entry: gpu.ledger.open(Object::Engine, 0) };
+        let shared = Shared { weights, params, _room: room, _entry: gpu.ledger.open(Object::Engine, 0) };
         let mut loaded = Self {
             shared: RefCell::new(Some(Rc::new(shared))),
             parts: Vec::new(),
@@ -156,6 +165,7 @@ impl Loaded {
             staged: vec![None; engine.outputs.len()],
             staging_bytes: 0,
             ring,
+            request,
             frame_block_bytes: 0,
             times,
             pools: RefCell::default(),
@@ -250,23 +260,24 @@ impl Loaded {
     }
 }
 
-/// How many staging buffers of a request the limit allows.
-fn ring(gpu: &Gpu, engine: &Engine, options: &LoadOptions) -> Result<usize> {
+/// How many staging buffers of a request the limit allows, and the bytes of all of them.
+fn ring(gpu: &Gpu, engine: &Engine, options: &LoadOptions) -> Result<(usize, u64)> {
     let read_back = engine.outputs.iter().filter(|port| !options.on_gpu.contains(&port.desc.name));
     let outputs: u64 = read_back.map(|port| port_bytes(port).next_multiple_of(ALIGNMENT)).sum();
     let timed = gpu.features.contains(wgpu::Features::TIMESTAMP_QUERY);
     let (slot, once) = if outputs > 0 && timed { (outputs + TIMESTAMP_BYTES, RESOLVED_BYTES) } else { (outputs, 0) };
     let need = slot + once;
-    match options.staging_limit {
+    let ring = match options.staging_limit {
         Some(limit) if need > limit => {
             let message = format!("reading back needs {need} bytes, the limit is {limit}");
-            Err(Error::new(ErrorKind::MemoryLimit, message)
+            return Err(Error::new(ErrorKind::MemoryLimit, message)
                 .at("pool \"staging\"")
-                .hint(format!("the smallest limit that would do is {need}; or keep outputs on the GPU")))
+                .hint(format!("the smallest limit that would do is {need}; or keep outputs on the GPU")));
         }
-        Some(limit) if need > 0 => Ok(usize::try_from((limit - once) / slot).map_or(RING, |n| n.min(RING))),
-        _ => Ok(RING),
-    }
+        Some(limit) if need > 0 => usize::try_from((limit - once) / slot).map_or(RING, |n| n.min(RING)),
+        _ => RING,
+    };
+    Ok((ring, slot.saturating_mul(ring as u64).saturating_add(once)))
 }
 
 /// Where the decoding of boxes begins: what follows counts as post-processing in the times of a run.

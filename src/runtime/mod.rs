@@ -17,6 +17,7 @@ mod kernels;
 pub mod ledger;
 mod load;
 mod memory;
+mod pools;
 mod report;
 mod request;
 mod run;
@@ -29,15 +30,17 @@ pub use device::{AdapterInfo, Lost, NO_WEBGPU_ADVICE, PowerPreference};
 pub use feed::{BufferTarget, Feed, FramePass, FrameSlot, FrameSource, Pixels, TensorSource, TextureTarget};
 pub use ledger::Ledger;
 pub use load::{LoadTimes, Progress};
+pub use pools::PoolUse;
 pub use report::{GpuTimes, RunTimes};
 pub use request::{Cancel, Lease, Request, RequestPool};
 
-use crate::engine::{Engine, Port, Target};
+use crate::engine::{Engine, MemoryLimits, Port, Target};
 use crate::error::Result;
 use crate::kernels::{Choices, DeviceLimits};
 use device::Gpu;
 use kernels::Kernels;
 use load::Loaded;
+use pools::Pools;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -48,13 +51,15 @@ pub struct RuntimeOptions {
     pub power_preference: Option<PowerPreference>,
     /// The host's clock.
     pub clock: Clock,
+    /// Most bytes of each memory pool, over all engines and requests.
+    pub limits: MemoryLimits,
     /// A device of the caller's, used in place of a new one; it outlives the runtime.
     pub foreign: Option<Rc<dyn ForeignDevice>>,
 }
 
 impl Default for RuntimeOptions {
     fn default() -> Self {
-        Self { power_preference: None, clock: clock::system, foreign: None }
+        Self { power_preference: None, clock: clock::system, limits: MemoryLimits::default(), foreign: None }
     }
 }
 
@@ -98,7 +103,8 @@ struct Inner {
 impl Runtime {
     /// Finds an adapter and opens a device with all it offers; `no-webgpu` where there is none.
     pub async fn create(options: RuntimeOptions) -> Result<Self> {
-        let gpu = Gpu::request(options.power_preference, options.clock, options.foreign.as_deref()).await?;
+        let pools = Pools::new(&options.limits);
+        let gpu = Gpu::request(options.power_preference, options.clock, pools, options.foreign.as_deref()).await?;
         let adapter = gpu.describe();
         gpu.ledger.open_account(&adapter.key());
         let inner = Inner {
@@ -129,7 +135,7 @@ impl Runtime {
             max_groups: l.max_compute_workgroups_per_dimension,
             f16: self.inner.gpu.features.contains(wgpu::Features::SHADER_F16),
             cpu: self.inner.adapter.borrow().is_fallback,
-            ..DeviceLimits::default()
+            max_workspace_bytes: self.inner.gpu.pools.workspace().unwrap_or(u64::MAX),
         };
         Target { limits, choices: self.choices() }
     }
@@ -168,6 +174,11 @@ impl Runtime {
     /// The account of memory and movements.
     pub fn ledger(&self) -> &Ledger {
         &self.inner.gpu.ledger
+    }
+
+    /// The memory pools that have a limit, and what is taken of them.
+    pub fn pools(&self) -> Vec<PoolUse> {
+        self.inner.gpu.pools.report()
     }
 
     /// Why the device is gone, if it is.

@@ -5,6 +5,7 @@ use super::context::{Context, Slot};
 use super::feed::Feed;
 use super::ledger::{Move, MoveKind, Object, Place};
 use super::load::{Loaded, home, port_bytes};
+use super::pools::{Room, times};
 use super::report::RunTimes;
 use super::run::{Done, Pending};
 use crate::engine::Port;
@@ -30,6 +31,7 @@ pub(super) struct Pool {
     idle: RefCell<VecDeque<Rc<Member>>>,
     waiting: RefCell<VecDeque<Rc<Waiter>>>,
     closed: Cell<bool>,
+    room: RefCell<Option<Room>>,
 }
 
 /// A context of the pool and who has it.
@@ -88,6 +90,10 @@ impl RequestPool {
         if n == 0 {
             return Err(Error::new(ErrorKind::BadSource, "a pool has at least one request"));
         }
+        loaded.gpu.alive()?;
+        loaded.shared()?;
+        let who = format!("{n} request{} of engine {:?}", if n == 1 { "" } else { "s" }, loaded.engine.name);
+        let room = loaded.gpu.pools.take(&who, times(loaded.request, n))?;
         let mut members = Vec::new();
         for _ in 0..n {
             let context = Context::new(Rc::clone(&loaded), strict).await?;
@@ -95,7 +101,8 @@ impl RequestPool {
         }
         let idle = RefCell::new(members.iter().cloned().collect());
         let waiting = RefCell::default();
-        let inner = Rc::new(Pool { loaded, members, idle, waiting, closed: Cell::new(false) });
+        let inner =
+            Rc::new(Pool { loaded, members, idle, waiting, closed: Cell::new(false), room: RefCell::new(Some(room)) });
         // The engine may have been closed while the arenas were being made.
         if inner.loaded.closed.get() {
             return Err(inner.closed_error());
@@ -201,6 +208,7 @@ impl Pool {
         for member in &self.members {
             member.context.close().await;
         }
+        drop(self.room.take());
     }
 
     /// Takes a request back and hands it to whoever has waited longest.

@@ -5,7 +5,7 @@ use super::engine::{EngineHandle, LoadedHandle};
 use super::error::thrown;
 use super::js::{class, field, json, now, promise};
 use super::webgpu::raw;
-use crate::engine::{self, CompileOptions, Target};
+use crate::engine::{self, CompileOptions, MemoryLimits, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::ledger::Bounds;
 use crate::runtime::{ForeignDevice, NO_WEBGPU_ADVICE, PowerPreference, Runtime, RuntimeOptions};
@@ -21,6 +21,7 @@ use wasm_bindgen::{JsCast, JsValue};
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct Options {
     power_preference: Option<PowerPreference>,
+    limits: MemoryLimits,
 }
 
 /// A GPU device with its ledger. `create` resolves with one.
@@ -32,7 +33,8 @@ pub struct RuntimeHandle {
 #[wasm_bindgen]
 impl RuntimeHandle {
     /// Opens a device; or uses `device`, a GPUDevice of the page's. `options` is JSON: `{ "powerPreference"?: "low-power" |
-    /// "high-performance" }`, or empty. Resolves with a `RuntimeHandle`.
+    /// "high-performance", "limits"?: { "activations"?, "workspace"?, "weights"?, "staging"? } }`, or empty. Resolves with a
+    /// `RuntimeHandle`.
     pub fn create(options: String, device: JsValue) -> Promise {
         promise(create(options, device))
     }
@@ -60,6 +62,12 @@ impl RuntimeHandle {
     #[must_use]
     pub fn memory(&self) -> String {
         json(&self.runtime.ledger().memory())
+    }
+
+    /// The memory pools that have a limit: JSON `[{ pool, limit, inUse }]`.
+    #[must_use]
+    pub fn pools(&self) -> String {
+        json(&self.runtime.pools())
     }
 
     /// Throws where a bound of the ledger is exceeded. `bounds` is JSON, for instance `{ "toCpuBytesPerFrame": 4096 }`.
@@ -177,8 +185,12 @@ fn compile_for(target: &Target, bytes: &[u8], options: &str, progress: Option<Fu
 }
 
 async fn create(options: String, device: JsValue) -> Result<RuntimeHandle> {
-    let Options { power_preference } = serde_json::from_str(if options.is_empty() { "{}" } else { &options })
-        .map_err(|e| Error::new(ErrorKind::BadSource, format!("options of the runtime: {e}")))?;
+    let read = serde_json::from_str(if options.is_empty() { "{}" } else { &options });
+    let Options { power_preference, limits } = read.map_err(|e| {
+        Error::new(ErrorKind::BadSource, format!("the options cannot be read: {e}"))
+            .at("Runtime.create()")
+            .hint("it takes { powerPreference?, device?, limits? }; a limit is bytes, or a text such as \"8MiB\"")
+    })?;
     let global = js_sys::global();
     if field(&field(&global, "navigator"), "gpu").is_undefined() {
         let insecure = field(&global, "isSecureContext").as_bool() == Some(false);
@@ -194,7 +206,7 @@ async fn create(options: String, device: JsValue) -> Result<RuntimeHandle> {
         "GPUDevice" => Some(Rc::new(Shared::of(device))),
         _ => return Err(Error::new(ErrorKind::DeviceMismatch, "`device` is no GPUDevice")),
     };
-    let runtime = Runtime::create(RuntimeOptions { power_preference, clock: now, foreign }).await?;
+    let runtime = Runtime::create(RuntimeOptions { power_preference, clock: now, limits, foreign }).await?;
     if let Some(device) = runtime.raw_device() {
         let info = field(device.as_ref(), "adapterInfo");
         let text = |name| field(&info, name).as_string().unwrap_or_default();

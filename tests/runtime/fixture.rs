@@ -9,7 +9,12 @@ use frameway::{Error, ErrorKind};
 
 /// Runs `test` on a device, or says why not.
 pub fn on_device<F: Future<Output = ()>>(test: impl FnOnce(Runtime) -> F) {
-    match pollster::block_on(Runtime::create(RuntimeOptions::default())) {
+    on_device_with(RuntimeOptions::default(), test);
+}
+
+/// The same with options.
+pub fn on_device_with<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(Runtime) -> F) {
+    match pollster::block_on(Runtime::create(options)) {
         Ok(runtime) => {
             let kept = runtime.clone();
             pollster::block_on(test(runtime));

@@ -26,7 +26,7 @@ export interface HintChoice {
   readonly requests: number;
   /** GPU bytes of one request. */
   readonly bytesPerRequest: number;
-  /** What the budget allowed. */
+  /** What the budget and the runtime's limits allowed. */
   readonly most: number;
   readonly measured: readonly Measured[];
 }
@@ -132,6 +132,21 @@ async function measure(requests: readonly InferRequest[], feeds: Record<string, 
   return { requests: requests.length, latencyMs: median(times), perSecond: times.length / seconds };
 }
 
+/** A pool of `most` requests, or of as many as the runtime's limits have room for; none where that is fewer than two. */
+async function roomFor(engine: Measurable, most: number): Promise<RequestPool | undefined> {
+  for (let n = most; n > 1; n--) {
+    const pool = engine.pool(n);
+    try {
+      return await pool.made();
+    } catch (error) {
+      if (!(error instanceof FramewayError && error.kind === "memory-limit")) throw error;
+      // A pool that was never made has nothing to free, and says so.
+      await pool.close().catch(() => {});
+    }
+  }
+  return undefined;
+}
+
 /** A pool of as many requests as serve the hint best within the budget, measured with zeros for inputs. */
 export async function poolByHint(engine: Measurable, options: RequestsOptions): Promise<RequestPool> {
   const { hint, most = MOST } = options;
@@ -163,9 +178,9 @@ export async function poolByHint(engine: Measurable, options: RequestsOptions): 
   } finally {
     await trial.close();
   }
-  const affords = affordable(engine.name, bytesPerRequest, budget, wanted);
-  if (affords > 1) {
-    const pool = engine.pool(affords);
+  const pool = await roomFor(engine, affordable(engine.name, bytesPerRequest, budget, wanted));
+  const affords = pool?.size ?? 1;
+  if (pool) {
     try {
       const requests: InferRequest[] = [];
       for (let n = 1; n <= affords; n++) {
@@ -180,7 +195,7 @@ export async function poolByHint(engine: Measurable, options: RequestsOptions): 
     }
   }
   const requests = chooseCount(hint, measured);
-  const pool = engine.pool(requests);
-  pool.choice = { hint, requests, bytesPerRequest, most: affords, measured };
-  return pool.made();
+  const chosen = engine.pool(requests);
+  chosen.choice = { hint, requests, bytesPerRequest, most: affords, measured };
+  return chosen.made();
 }

@@ -7,7 +7,7 @@ import type { Preprocess } from "./preprocess.js";
 import { isDynamic, Profiles, type Shapes, type StatedInput } from "./profiles.js";
 import { readModel } from "./source.js";
 import { ExplicitTensor, report, type TensorInit } from "./tensor.js";
-import type { AdapterInfo, MemoryLimits, MemoryReport, ModelSource, Progress } from "./types.js";
+import type { AdapterInfo, MemoryLimits, MemoryReport, ModelSource, PoolUse, Progress } from "./types.js";
 import type { LoadedHandle, RuntimeHandle } from "./wasm/frameway.js";
 import { wasm } from "./wasm.js";
 import { Watermarks } from "./watermarks.js";
@@ -18,6 +18,8 @@ export interface RuntimeOptions {
   powerPreference?: GPUPowerPreference;
   /** A device of the page's own, which then stays the page's. */
   device?: GPUDevice;
+  /** Most bytes of each memory pool, summed over all engines and requests of the runtime. */
+  limits?: MemoryLimits;
 }
 
 /** Options of {@link Runtime.compile}. */
@@ -102,7 +104,8 @@ export class Runtime {
 
   /** What is alive, in bytes. */
   memory(): MemoryReport {
-    return report(this.#handle.memory());
+    const limits = report<PoolUse[]>(this.#handle.pools());
+    return { ...report<MemoryReport>(this.#handle.memory()), ...(limits.length > 0 && { limits }) };
   }
 
   /** Errors of the GPU that no call reported; none are expected. */

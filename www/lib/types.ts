@@ -42,7 +42,7 @@ export type ModelSource = URL | string | ArrayBuffer | Uint8Array | Blob | Respo
 /** Bytes, or a number with a unit: `"8MiB"`, `"64 KiB"`, `"1GB"`. */
 export type Bytes = number | string;
 
-/** Most bytes a pool may hold. */
+/** Most bytes a pool may hold: of one engine in `compile()`, of all together in `Runtime.create()`. */
 export interface MemoryLimits {
   /** Arena of each request. */
   activations?: Bytes;
@@ -106,6 +106,15 @@ export interface LedgerSnapshot {
   readonly bindGroupsCreated: number;
 }
 
+/** A memory pool that the runtime limits. */
+export interface PoolUse {
+  readonly pool: keyof MemoryLimits;
+  /** Most bytes. */
+  readonly limit: number;
+  /** Bytes that engines and requests have taken; staging buffers count before they are made. */
+  readonly inUse: number;
+}
+
 /** GPU and wasm memory at one moment, in bytes. */
 export interface MemoryReport {
   readonly gpu: {
@@ -125,6 +134,8 @@ export interface MemoryReport {
   readonly engines: number;
   /** Runs under way, and callers that wait for a request. */
   readonly queue: { readonly inFlight: number; readonly waiting: number };
+  /** The pools that `Runtime.create({ limits })` limits. */
+  readonly limits?: readonly PoolUse[];
 }
 
 /** A tensor of a layer, and where it lies. */
