@@ -14,5 +14,9 @@ mod limits;
 mod requests;
 #[path = "runtime/runs.rs"]
 mod runs;
+#[path = "runtime/strided.rs"]
+mod strided;
 #[path = "runtime/tuning.rs"]
 mod tuning;
+#[path = "runtime/verify.rs"]
+mod verify;

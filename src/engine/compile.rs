@@ -77,17 +77,41 @@ fn format_named(word: &str) -> Result<Format> {
     }
 }
 
+/// As [`compile`]; the optimised graph comes along: one node a layer, with the constants that the engine holds packed.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with_graph(bytes: &[u8], options: &CompileOptions, target: &Target) -> Result<(Engine, Graph)> {
+    let format = options.format.as_deref().map(format_named).transpose()?;
+    let graph = import::import(bytes, format, &ImportOptions { shapes: options.shapes.clone() })?;
+    compile_keeping_graph(graph, bytes.len() as u64, options, target, &mut |_| {})
+}
+
 /// Compiles a graph whose shapes are known; `file_bytes` is for the report.
 ///
 /// # Errors
 /// As [`compile`].
 pub fn compile_graph(
-    mut graph: Graph,
+    graph: Graph,
     file_bytes: u64,
     options: &CompileOptions,
     target: &Target,
     progress: &mut dyn FnMut(Phase),
 ) -> Result<Engine> {
+    compile_keeping_graph(graph, file_bytes, options, target, progress).map(|(engine, _)| engine)
+}
+
+/// As [`compile_graph`]; gives the graph back as it was lowered.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_keeping_graph(
+    mut graph: Graph,
+    file_bytes: u64,
+    options: &CompileOptions,
+    target: &Target,
+    progress: &mut dyn FnMut(Phase),
+) -> Result<(Engine, Graph)> {
     match options.precision.as_deref() {
         None | Some("float32" | "auto") => {}
         Some("float16") => {
@@ -135,8 +159,8 @@ pub fn compile_graph(
     let inputs = inputs.map(|(pair, step)| port(pair, step)).collect::<Result<Vec<_>>>()?;
     let outputs =
         graph.outputs.iter().zip(&lowered.outputs).map(|pair| port(pair, None)).collect::<Result<Vec<_>>>()?;
-    Ok(Engine {
-        name: graph.name,
+    let engine = Engine {
+        name: graph.name.clone(),
         recording: lowered.recording,
         weights: lowered.weights,
         inputs,
@@ -149,7 +173,8 @@ pub fn compile_graph(
             costs,
             passes,
         },
-    })
+    };
+    Ok((engine, graph))
 }
 
 /// For each model input, how a frame becomes it: as the page says, or, for an input that is a picture, the plainest way.

@@ -3,10 +3,12 @@
 mod compile;
 mod options;
 mod report;
+mod verify;
 
-pub use compile::{Phase, Target, compile, compile_graph};
+pub use compile::{Phase, Target, compile, compile_graph, compile_keeping_graph, compile_with_graph};
 pub use options::{Bytes, CompileOptions, Copies, Keep, MemoryLimits, PostprocessList};
 pub use report::{Build, Cost, Detail, EngineReport};
+pub use verify::{LayerError, Verification, Verifier};
 
 use crate::error::Result;
 use crate::ops::{FrameTransform, Preprocess};

@@ -45,6 +45,7 @@ mod resize;
 mod sample;
 mod softmax;
 mod steps;
+mod strided;
 pub mod tune;
 
 pub use access::Walk;
@@ -56,6 +57,7 @@ pub use params::Params;
 pub use preprocess::preprocess;
 pub use sample::Sample;
 pub use steps::{Number, Steps, float};
+pub use strided::{Strided, strided};
 
 use crate::error::Result;
 use crate::ops::Op;
@@ -147,6 +149,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("preprocess.wgsl", preprocess::FILE),
     ("matmul.wgsl", matmul::FILE),
     ("select_boxes.wgsl", detect::SELECT),
+    ("strided.wgsl", strided::FILE),
     ("elementwise.wgsl", include_str!("elementwise.wgsl")),
     ("elementwise_c4.wgsl", include_str!("elementwise_c4.wgsl")),
     ("steps.wgsl", include_str!("steps.wgsl")),

@@ -2,15 +2,19 @@
 //! needs is made once; a run only writes, encodes and submits.
 
 use super::device::Gpu;
-use super::feed::{Feed, FramePass, FrameSlot, FrameSource, TextureTarget, check_tensor, write_tensor};
+use super::feed::{
+    Destination, Feed, FramePass, FrameSlot, FrameSource, TensorSource, TextureTarget, check_tensor, write_tensor,
+};
 use super::gate::Gate;
 use super::kernels::Kernel;
 use super::ledger::{Class, Entry, Frame, Move, MoveKind, Object, Place};
 use super::load::{Loaded, Part, Shared, closed, home, port_bytes};
 use super::memory::{Buffer, STAGING, Texture, UNIFORM};
+use super::relay::Relay;
 use super::report::{RunTimes, Stopwatch};
 use super::run::Pending;
 use super::timestamps::{IN_PLACE_OFFSET, Phase, TIMESTAMP_BYTES, Timed, Timestamps};
+use crate::engine::Port;
 use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{Binding, FRAME_BYTES, Resource, Space};
 use std::any::Any;
@@ -35,11 +39,11 @@ pub(super) struct Context {
 /// The GPU objects.
 #[derive(Debug)]
 pub(super) struct Live {
-    arena: Buffer,
+    pub(super) arena: Buffer,
     blocks: Option<Buffer>,
     shared: Rc<Shared>,
     /// By binding set.
-    bind_groups: Vec<wgpu::BindGroup>,
+    pub(super) bind_groups: Vec<wgpu::BindGroup>,
     /// By model input.
     frames: Vec<RefCell<FrameState>>,
     ring: RefCell<Vec<Rc<Slot>>>,
@@ -53,6 +57,8 @@ struct FrameState {
     texture: Option<(Rc<Texture>, wgpu::BindGroup)>,
     /// Frame size that the frame block was written for; `None` inside: for a tensor.
     block: Option<Option<(u32, u32)>>,
+    /// The way in of a tensor with other strides, made on first need.
+    relay: Option<Rc<Relay>>,
     /// What the source keeps for running in place.
     cache: Rc<RefCell<Option<Box<dyn Any>>>>,
 }
@@ -123,7 +129,7 @@ impl Context {
         closed(&format!("request of engine {:?}", self.loaded.engine.name))
     }
 
-    fn live(&self) -> Result<Rc<Live>> {
+    pub(super) fn live(&self) -> Result<Rc<Live>> {
         let live = self.live.borrow().clone();
         live.filter(|_| !self.closed.get() && !self.loaded.closed.get()).ok_or_else(|| self.closed_error())
     }
@@ -156,27 +162,11 @@ impl Context {
         self.runs.set(run);
         let frame = gpu.ledger.begin_frame();
         let mut watch = Stopwatch::start(gpu.clock);
-        for (input, step) in plan.iter().enumerate() {
-            if let Way::Tensor(source, conversion, to) = step {
-                let port = &self.loaded.engine.inputs[input];
-                write_tensor(gpu, &live.arena, *to, port, *source, *conversion, &frame)?;
-                live.write_block(&self.loaded, input, None, &frame)?;
-            }
-        }
-        let mut times = RunTimes { frame: frame.number(), upload_ms: watch.lap(), ..RunTimes::default() };
-        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut times = RunTimes { frame: frame.number(), ..RunTimes::default() };
+        let (mut encoder, converted) = self.bring_in(&live, &plan, &frame, &mut times, &mut watch)?;
+        let (pre, in_place) = converted.map_or((None, false), |(converted, by_source)| (Some(converted), by_source));
         let mut timed = Timed::default();
-        let (mut pre, mut in_place) = (None, false);
-        for (input, step) in plan.iter().enumerate() {
-            if let Way::Frame(source, size) = step {
-                let timed = live.frame(&self.loaded, input, *source, *size, pre.is_none(), &mut encoder, &frame)?;
-                if let Some((converted, by_source)) = timed {
-                    (pre, in_place) = (Some(converted), by_source);
-                }
-            }
-        }
         timed[Phase::Pre as usize] = pre.is_some();
-        times.pre_ms = watch.lap();
 
         let slot = live.slot(&self.loaded);
         live.encode(&self.loaded, &mut encoder, &mut timed, slot.as_deref(), &frame);
@@ -202,6 +192,58 @@ impl Context {
             watch,
             _entry: gpu.ledger.open(Object::Run, 0),
         })
+    }
+
+    /// Writes the inputs alone, as a run would: the network does not run. Results of runs before are stale from here on.
+    pub(super) fn feed(&self, feeds: &[(&str, Feed<'_>)]) -> Result<()> {
+        let gpu = &self.loaded.gpu;
+        gpu.alive()?;
+        let live = self.live()?;
+        let plan = self.match_feeds(feeds)?;
+        live.release_filled();
+        self.runs.set(self.runs.get() + 1);
+        let frame = gpu.ledger.begin_frame();
+        let mut watch = Stopwatch::start(gpu.clock);
+        let (encoder, _) = self.bring_in(&live, &plan, &frame, &mut RunTimes::default(), &mut watch)?;
+        gpu.queue.submit([encoder.finish()]);
+        frame.finish();
+        Ok(())
+    }
+
+    /// Writes tensors into the arena and encodes what brings frames there; gives the frame's
+    /// conversion whose time the GPU takes, and whether the frame was read in place.
+    fn bring_in(
+        &self,
+        live: &Live,
+        plan: &[Way<'_>],
+        frame: &Frame,
+        times: &mut RunTimes,
+        watch: &mut Stopwatch,
+    ) -> Result<(wgpu::CommandEncoder, Option<(Move, bool)>)> {
+        let gpu = &self.loaded.gpu;
+        let mut relays = Vec::new();
+        for (input, step) in plan.iter().enumerate() {
+            if let Way::Tensor(source, conversion, to) = step {
+                let port = &self.loaded.engine.inputs[input];
+                let relay = live.relay(gpu, input, port, *source, *to)?;
+                let destination = Destination::new(&live.arena, *to, port, relay.as_deref());
+                write_tensor(gpu, &destination, *source, *conversion, frame)?;
+                relays.extend(relay);
+                live.write_block(&self.loaded, input, None, frame)?;
+            }
+        }
+        times.upload_ms = watch.lap();
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        relays.iter().for_each(|relay| relay.encode(&mut encoder));
+        let mut pre = None;
+        for (input, step) in plan.iter().enumerate() {
+            if let Way::Frame(source, size) = step {
+                let converted = live.frame(&self.loaded, input, *source, *size, pre.is_none(), &mut encoder, frame)?;
+                pre = pre.or(converted);
+            }
+        }
+        times.pre_ms = watch.lap();
+        Ok((encoder, pre))
     }
 
     /// Which way each input goes, in the model's order. Nothing has been written when this fails.
@@ -310,7 +352,7 @@ fn stale() -> Error {
 /// The way an input goes.
 enum Way<'a> {
     /// Checked, and written at an offset of the arena.
-    Tensor(&'a dyn super::feed::TensorSource, super::feed::Conversion, u64),
+    Tensor(&'a dyn TensorSource, super::feed::Conversion, u64),
     /// Of a size in pixels.
     Frame(&'a dyn FrameSource, (u32, u32)),
 }
@@ -423,6 +465,27 @@ impl Live {
         Ok(())
     }
 
+    /// The way in of a tensor whose strides are not the input's; none where they are.
+    fn relay(
+        &self,
+        gpu: &Gpu,
+        input: usize,
+        port: &Port,
+        source: &dyn TensorSource,
+        offset: u64,
+    ) -> Result<Option<Rc<Relay>>> {
+        let Some(view) = source.view().filter(|view| view.span() > 0) else { return Ok(None) };
+        let mut state = self.frames[input].borrow_mut();
+        if let Some(relay) = state.relay.as_ref().filter(|relay| relay.serves(view)) {
+            return Ok(Some(Rc::clone(relay)));
+        }
+        let relay = Relay::new(gpu, view, port, &self.arena, offset)
+            .map_err(|e| e.at(format!("input {:?}", port.desc.name)))?;
+        let relay = Rc::new(relay);
+        state.relay = Some(Rc::clone(&relay));
+        Ok(Some(relay))
+    }
+
     /// Brings a frame into the arena: without a copy where the source can, else by way of a texture. Gives the
     /// conversion where the GPU takes its time, and whether it was read in place.
     #[expect(clippy::too_many_arguments, reason = "the parts of a run, each of its own kind")]
@@ -445,15 +508,18 @@ impl Live {
         let started = (gpu.clock)();
         // Nothing is borrowed while the source runs: it may call back.
         let cache = Rc::clone(&self.frames[input].borrow().cache);
-        let external = loaded.engine.recording.shaders.get(step.dispatch.shader).and_then(|s| s.external.as_deref());
-        if let Some(wgsl) = external {
+        let shader = loaded.engine.recording.shaders.get(step.dispatch.shader);
+        if let Some((wgsl, plain)) = shader.and_then(|s| Some((s.external.as_deref()?, s.wgsl.as_str()))) {
             let slots = step.dispatch.bindings.iter().map(|b| self.frame_slot(b)).collect::<Result<_>>()?;
             let timing = self.timestamps.as_ref().filter(|_| time).map(|t| (t.resolved(), IN_PLACE_OFFSET));
             let (groups, timed) = (step.dispatch.groups, Cell::new(false));
-            let pass = FramePass { gpu, wgsl, slots, groups, cache: &cache, timing, timed };
+            let pass = FramePass { gpu, wgsl, plain, slots, groups, cache: &cache, timing, timed };
             if source.run_in_place(&pass)? {
                 let took = (gpu.clock)() - started;
-                frame.enter(Move::new(place, Place::Texture, MoveKind::Reference, 0).took(took));
+                // The page's own texture is read where it is.
+                if place != Place::Texture {
+                    frame.enter(Move::new(place, Place::Texture, MoveKind::Reference, 0).took(took));
+                }
                 frame.enter(converted);
                 return Ok(pass.timed.get().then_some((converted, true)));
             }

@@ -6,6 +6,7 @@ use super::ledger::Ledger;
 use super::pools::Pools;
 use super::signal::{Sender, Signal, lock, signal};
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernels::DeviceLimits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -120,6 +121,22 @@ impl Gpu {
         let (info, limits, features) = (adapter.get_info(), device.limits(), device.features());
         let (ledger, pools) = (Ledger::new(&info.name), Rc::new(pools));
         Ok(Self { device, queue, ledger, pools, clock, limits, features, info, health, owned })
+    }
+
+    /// What kernels may ask of this device.
+    pub(super) fn kernel_limits(&self) -> DeviceLimits {
+        let l = &self.limits;
+        DeviceLimits {
+            max_storage_buffers: l.max_storage_buffers_per_shader_stage,
+            max_binding_bytes: l.max_storage_buffer_binding_size,
+            max_buffer_bytes: l.max_buffer_size,
+            max_invocations: l.max_compute_invocations_per_workgroup,
+            max_workgroup_bytes: l.max_compute_workgroup_storage_size,
+            max_groups: l.max_compute_workgroups_per_dimension,
+            f16: self.features.contains(wgpu::Features::SHADER_F16),
+            max_workspace_bytes: self.pools.workspace().unwrap_or(u64::MAX),
+            ..DeviceLimits::default()
+        }
     }
 
     /// What wgpu knows of the adapter. In a browser the vendor's name is known to the web layer only.

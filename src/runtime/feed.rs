@@ -5,9 +5,10 @@ use super::device::Gpu;
 use super::ledger::{Frame, Move, MoveKind, Place};
 use super::load::{home, port_bytes};
 use super::memory::{Buffer, Texture};
+use super::relay::Relay;
 use crate::engine::Port;
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{DType, Data, Shape, Tensor};
+use crate::tensor::{DType, Data, Shape, Tensor, View};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 
@@ -32,12 +33,71 @@ pub trait TensorSource {
     }
     /// Their shape; `None` for a plain array, which takes the input's.
     fn shape(&self) -> Option<&Shape>;
+    /// How its memory is read, where that is not in row-major order.
+    fn view(&self) -> Option<&View> {
+        None
+    }
     /// Where they lie.
     fn place(&self) -> Place;
-    /// Writes the elements as they are.
+    /// Writes the elements as they are; of a view its whole span, from its first element on.
     fn write(&self, to: &BufferTarget<'_>) -> Result<()>;
-    /// The elements in this process's memory, for a conversion.
+    /// The elements in this process's memory, for a conversion; of a view its whole span.
     fn data(&self) -> Result<Data>;
+}
+
+/// A view of elements in this process's memory.
+#[derive(Debug, Clone)]
+pub struct Viewed<'a> {
+    memory: &'a Data,
+    view: View,
+}
+
+impl<'a> Viewed<'a> {
+    /// The elements of `memory` that `view` reaches.
+    ///
+    /// # Errors
+    /// `shape-mismatch` where it reaches beyond the end.
+    pub fn new(memory: &'a Data, view: View) -> Result<Self> {
+        view.holds(memory.len(), memory.dtype())?;
+        Ok(Self { memory, view })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        let size = self.memory.dtype().bytes();
+        let first = self.view.offset().saturating_mul(size);
+        let end = first.saturating_add(self.view.span().saturating_mul(size));
+        self.memory.as_bytes().get(first..end).unwrap_or_default()
+    }
+}
+
+impl TensorSource for Viewed<'_> {
+    fn dtype(&self) -> DType {
+        self.memory.dtype()
+    }
+
+    fn len(&self) -> usize {
+        self.view.shape().elements()
+    }
+
+    fn shape(&self) -> Option<&Shape> {
+        Some(self.view.shape())
+    }
+
+    fn view(&self) -> Option<&View> {
+        Some(&self.view).filter(|view| !view.is_contiguous())
+    }
+
+    fn place(&self) -> Place {
+        home()
+    }
+
+    fn write(&self, to: &BufferTarget<'_>) -> Result<()> {
+        to.write(self.bytes())
+    }
+
+    fn data(&self) -> Result<Data> {
+        Data::from_le_bytes(self.dtype(), self.bytes())
+    }
 }
 
 impl TensorSource for Tensor {
@@ -162,6 +222,7 @@ impl TextureTarget<'_> {
 pub struct FramePass<'a> {
     pub(super) gpu: &'a Gpu,
     pub(super) wgsl: &'a str,
+    pub(super) plain: &'a str,
     pub(super) slots: Vec<FrameSlot<'a>>,
     pub(super) groups: [u32; 3],
     pub(super) cache: &'a RefCell<Option<Box<dyn Any>>>,
@@ -195,6 +256,11 @@ impl FramePass<'_> {
     /// The kernel over `texture_external`, entry point `main`.
     pub const fn wgsl(&self) -> &str {
         self.wgsl
+    }
+
+    /// The same kernel over `texture_2d<f32>`.
+    pub const fn plain_wgsl(&self) -> &str {
+        self.plain
     }
 
     /// Group 0.
@@ -334,34 +400,67 @@ pub(super) fn check_tensor(port: &Port, source: &dyn TensorSource, strict: bool)
         let message = format!("expected {want} elements for {}, got {}", port.desc.shape, source.len());
         return Err(Error::new(ErrorKind::ShapeMismatch, message).at(place()));
     }
+    let edge = || format!("{} (edge {}>{})", place(), source.place().as_str(), Place::Input.as_str());
+    if let Some(view) = source.view().filter(|_| strict) {
+        let message = format!(
+            "expected strides {:?}, got {:?}, and copies are \"strict\"",
+            view.shape().row_major_strides(),
+            view.strides()
+        );
+        return Err(Error::new(ErrorKind::LayoutMismatch, message).at(edge()).hint(
+            "hand in a contiguous row-major copy, or compile with copies: \"report\" to have it laid again on the GPU",
+        ));
+    }
     match conversion.reason() {
         Some((reason, true)) if strict => {
             let message = format!("{reason}, and copies are \"strict\"");
             Err(Error::new(ErrorKind::DtypeMismatch, message)
-                .at(format!("{} (edge {}>{})", place(), source.place().as_str(), Place::Input.as_str()))
+                .at(edge())
                 .hint("hand in elements of the type the GPU computes with"))
         }
         _ => Ok(conversion),
     }
 }
 
-/// Writes a tensor that [`check_tensor`] let through, and enters what moved.
+/// Where a tensor is written.
+pub(super) struct Destination<'a> {
+    arena: &'a Buffer,
+    offset: u64,
+    port: &'a Port,
+    relay: Option<&'a Relay>,
+}
+
+impl<'a> Destination<'a> {
+    /// The input's place in the arena; by way of `relay` where strides differ.
+    pub(super) const fn new(arena: &'a Buffer, offset: u64, port: &'a Port, relay: Option<&'a Relay>) -> Self {
+        Self { arena, offset, port, relay }
+    }
+}
+
+/// Writes a tensor that [`check_tensor`] let through, and enters what moved. What goes by way of a relay is laid again by a
+/// dispatch that the caller encodes.
 pub(super) fn write_tensor(
     gpu: &Gpu,
-    arena: &Buffer,
-    offset: u64,
-    port: &Port,
+    destination: &Destination<'_>,
     source: &dyn TensorSource,
     conversion: Conversion,
     frame: &Frame,
 ) -> Result<()> {
-    let bytes = port_bytes(port);
-    let target = BufferTarget { gpu, buffer: arena, offset, bytes };
+    let Destination { arena, offset, port, relay } = *destination;
+    let (target, to) = match relay {
+        None => (BufferTarget { gpu, buffer: arena, offset, bytes: port_bytes(port) }, Place::Input),
+        Some(relay) => {
+            let again = Move::new(Place::Staging, Place::Input, MoveKind::Relayout, port_bytes(port));
+            frame.enter(again.because("strides are not the input's").implicit());
+            (BufferTarget { gpu, buffer: relay.staging(), offset: 0, bytes: relay.bytes() }, Place::Staging)
+        }
+    };
+    let bytes = target.bytes;
     let started = (gpu.clock)();
     let Some((reason, implicit)) = conversion.reason() else {
         source.write(&target)?;
         let kind = if source.place().on_gpu() { MoveKind::Copy } else { MoveKind::Upload };
-        frame.enter(Move::new(source.place(), Place::Input, kind, bytes).took((gpu.clock)() - started));
+        frame.enter(Move::new(source.place(), to, kind, bytes).took((gpu.clock)() - started));
         return Ok(());
     };
     let converted = conversion.apply(&source.data()?).map_err(|e| e.at(format!("input {:?}", port.desc.name)))?;
@@ -370,6 +469,6 @@ pub(super) fn write_tensor(
     let between = (gpu.clock)();
     frame.enter(m.took(between - started));
     target.write(&converted)?;
-    frame.enter(Move::new(home(), Place::Input, MoveKind::Upload, bytes).took((gpu.clock)() - between));
+    frame.enter(Move::new(home(), to, MoveKind::Upload, bytes).took((gpu.clock)() - between));
     Ok(())
 }

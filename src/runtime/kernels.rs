@@ -92,7 +92,7 @@ impl Kernels {
     }
 }
 
-fn layout_entry(slot: u32, kind: SlotKind) -> wgpu::BindGroupLayoutEntry {
+pub(super) fn layout_entry(slot: u32, kind: SlotKind) -> wgpu::BindGroupLayoutEntry {
     let buffer = |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
     wgpu::BindGroupLayoutEntry {
         binding: slot,

@@ -67,6 +67,8 @@ pub(super) struct Step {
     /// Index into [`Loaded::binding_sets`].
     pub(super) set: usize,
     pub(super) groups: [u32; 3],
+    /// Index of the layer it belongs to.
+    pub(super) layer: usize,
 }
 
 /// The way in of a frame.
@@ -203,7 +205,7 @@ impl Loaded {
                         self.binding_sets.len() - 1
                     });
                     let phase = if d.layer >= first_post_layer { Phase::Post } else { Phase::Network };
-                    self.push(phase, Step { kernel, set, groups: d.groups });
+                    self.push(phase, Step { kernel, set, groups: d.groups, layer: d.layer });
                 }
                 Command::Download { output, from } => {
                     let Some(port) = self.engine.outputs.get(*output) else { continue };

@@ -18,24 +18,27 @@ pub mod ledger;
 mod load;
 mod memory;
 mod pools;
+mod relay;
 mod report;
 mod request;
 mod run;
 mod signal;
 mod timestamps;
+mod trace;
 mod tune;
 
 pub use clock::Clock;
 pub use device::{AdapterInfo, Lost, NO_WEBGPU_ADVICE, PowerPreference};
-pub use feed::{BufferTarget, Feed, FramePass, FrameSlot, FrameSource, Pixels, TensorSource, TextureTarget};
+pub use feed::{BufferTarget, Feed, FramePass, FrameSlot, FrameSource, Pixels, TensorSource, TextureTarget, Viewed};
 pub use ledger::Ledger;
 pub use load::{LoadTimes, Progress};
 pub use pools::PoolUse;
 pub use report::{GpuTimes, RunTimes};
 pub use request::{Cancel, Lease, Request, RequestPool};
 
-use crate::engine::{Engine, MemoryLimits, Port, Target};
+use crate::engine::{Engine, MemoryLimits, Port, Target, Verification};
 use crate::error::Result;
+use crate::graph::Graph;
 use crate::kernels::{Choices, DeviceLimits};
 use device::Gpu;
 use kernels::Kernels;
@@ -125,18 +128,8 @@ impl Runtime {
 
     /// What the compiler needs to know of this adapter.
     pub fn target(&self) -> Target {
-        let l = &self.inner.gpu.limits;
-        let limits = DeviceLimits {
-            max_storage_buffers: l.max_storage_buffers_per_shader_stage,
-            max_binding_bytes: l.max_storage_buffer_binding_size,
-            max_buffer_bytes: l.max_buffer_size,
-            max_invocations: l.max_compute_invocations_per_workgroup,
-            max_workgroup_bytes: l.max_compute_workgroup_storage_size,
-            max_groups: l.max_compute_workgroups_per_dimension,
-            f16: self.inner.gpu.features.contains(wgpu::Features::SHADER_F16),
-            cpu: self.inner.adapter.borrow().is_fallback,
-            max_workspace_bytes: self.inner.gpu.pools.workspace().unwrap_or(u64::MAX),
-        };
+        let cpu = self.inner.adapter.borrow().is_fallback;
+        let limits = DeviceLimits { cpu, ..self.inner.gpu.kernel_limits() };
         Target { limits, choices: self.choices() }
     }
 
@@ -300,6 +293,16 @@ impl LoadedEngine {
     pub fn start(&self, feeds: &[(&str, Feed<'_>)]) -> Option<Result<impl Future<Output = Result<Lease>> + use<>>> {
         let request = self.own.pool.borrow().as_ref()?.try_acquire()?;
         Some(request.start(feeds))
+    }
+
+    /// Holds every layer against the operator's reference on the CPU, fed with what the GPU computed before it, `runs` times.
+    /// `graph` is what [`crate::engine::compile_with_graph`] gives beside an engine like this one.
+    ///
+    /// # Errors
+    /// `plan-mismatch` where the graph is another engine's; what a run and a reference can say.
+    pub async fn verify(&self, graph: &Graph, feeds: &[(&str, Feed<'_>)], runs: usize) -> Result<Verification> {
+        let request = self.own_pool().await?.acquire().await?;
+        trace::verify(request.context(), graph, feeds, runs).await
     }
 
     async fn own_pool(&self) -> Result<RequestPool> {

@@ -329,6 +329,11 @@ impl Request {
         self.handle.release();
     }
 
+    /// The context it runs on, which nobody else has while this handle lives.
+    pub(super) fn context(&self) -> &Rc<Context> {
+        &self.handle.member.context
+    }
+
     /// Fills the arena with one 32-bit word: a test of the plan.
     pub fn poison(&self, word: u32) -> Result<()> {
         self.handle.member.context.poison(word)

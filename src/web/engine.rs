@@ -9,13 +9,24 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::{Cancel, Lease, LoadOptions, LoadedEngine, Request, RequestPool};
 use crate::tensor::TensorDesc;
 use js_sys::{Array, Promise};
+use serde::Serialize;
 use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
+/// An identity card, and whether a frame may be handed in for it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PortCard<'a> {
+    #[serde(flatten)]
+    desc: &'a TensorDesc,
+    takes_frames: bool,
+}
+
 fn cards(ports: &[Port]) -> String {
-    json(&ports.iter().map(|port| &port.desc).collect::<Vec<&TensorDesc>>())
+    let cards = ports.iter().map(|p| PortCard { desc: &p.desc, takes_frames: p.preprocess.is_some() });
+    json(&cards.collect::<Vec<_>>())
 }
 
 fn inspect(engine: &Engine, detail: &str) -> std::result::Result<String, JsValue> {
@@ -87,6 +98,10 @@ impl LoadedHandle {
     pub(super) fn new(loaded: LoadedEngine) -> Self {
         Self { loaded, in_place: Rc::new(Cell::new(true)) }
     }
+
+    pub(super) fn loaded(&self) -> LoadedEngine {
+        self.loaded.clone()
+    }
 }
 
 #[wasm_bindgen]
@@ -146,6 +161,7 @@ impl LoadedHandle {
                 Some(run) => run?.await?,
                 None => loaded.run_leased(&feeds.feeds()).await?,
             };
+            feeds.settled().await?;
             let outputs = detach(&lease)?;
             let times = json(lease.times());
             lease.release();
@@ -249,14 +265,16 @@ impl RequestHandle {
     /// Runs the engine; rejects with `busy` while a run is under way. The feeds are read before this call returns. Resolves
     /// with a `LeaseHandle`.
     pub fn run(&self, feeds: &JsValue) -> Promise {
-        let started = WebFeeds::of(feeds, self.in_place.get()).and_then(|feeds| self.request.start(&feeds.feeds()));
-        promise(async move { Ok(LeaseHandle { lease: started?.await? }) })
+        let started =
+            WebFeeds::of(feeds, self.in_place.get()).and_then(|feeds| Ok((self.request.start(&feeds.feeds())?, feeds)));
+        promise(finished(started))
     }
 
     /// The same, without waiting for the run before; at most three runs are under way.
     pub fn submit(&self, feeds: &JsValue) -> Promise {
-        let started = WebFeeds::of(feeds, self.in_place.get()).and_then(|feeds| self.request.submit(&feeds.feeds()));
-        promise(async move { Ok(LeaseHandle { lease: started?.await? }) })
+        let started = WebFeeds::of(feeds, self.in_place.get())
+            .and_then(|feeds| Ok((self.request.submit(&feeds.feeds())?, feeds)));
+        promise(finished(started))
     }
 
     /// True while a run is under way.
@@ -326,6 +344,14 @@ impl LeaseHandle {
     pub fn release(&self) {
         self.lease.release();
     }
+}
+
+/// The lease of a run, once what it was fed with is known to be usable.
+async fn finished(started: Result<(impl Future<Output = Result<Lease>>, WebFeeds)>) -> Result<LeaseHandle> {
+    let (run, feeds) = started?;
+    let lease = run.await?;
+    feeds.settled().await?;
+    Ok(LeaseHandle { lease })
 }
 
 fn read(lease: &Lease, index: usize) -> Result<JsValue> {

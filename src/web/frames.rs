@@ -2,13 +2,15 @@
 
 use super::error::bad_source;
 use super::js::{class, field, number, object};
-use super::webgpu::{Device, Pipeline, Queue, raw};
+use super::webgpu::{Device, Pipeline, Queue, Texture, raw};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::ledger::Place;
 use crate::runtime::{FramePass, FrameSlot, FrameSource, TextureTarget};
 use js_sys::Array;
 use wasm_bindgen::JsValue;
 
+/// `GPUTextureUsage.TEXTURE_BINDING`.
+const TEXTURE_BINDING: u32 = 4;
 /// `HTMLMediaElement.HAVE_CURRENT_DATA`.
 const HAVE_CURRENT_DATA: f64 = 2.0;
 
@@ -20,6 +22,7 @@ enum Kind {
     Canvas,
     ImageData,
     Image,
+    Texture,
 }
 
 /// A picture that JavaScript handed in.
@@ -40,9 +43,47 @@ impl WebFrame {
             "HTMLCanvasElement" | "OffscreenCanvas" => Kind::Canvas,
             "ImageData" => Kind::ImageData,
             "HTMLImageElement" => Kind::Image,
+            "GPUTexture" => Kind::Texture,
             _ => return None,
         };
         Some(Self { kind, source: source.clone(), in_place })
+    }
+
+    /// The page's object.
+    pub(super) const fn source(&self) -> &JsValue {
+        &self.source
+    }
+
+    /// True for a GPU texture of the page's.
+    pub(super) fn is_texture(&self) -> bool {
+        self.kind == Kind::Texture
+    }
+
+    /// Whether the pre-processing kernel can sample it where it lies.
+    pub(super) fn may_be_sampled(&self) -> bool {
+        match self.kind {
+            Kind::Texture => true,
+            Kind::Video | Kind::VideoFrame => self.in_place,
+            Kind::Bitmap | Kind::Canvas | Kind::ImageData | Kind::Image => false,
+        }
+    }
+
+    /// That a texture can be sampled as a frame on `device`.
+    fn check_texture(&self, device: &JsValue) -> Result<()> {
+        let owner = super::tensors::owner(&self.source);
+        if !owner.is_undefined() && &owner != device {
+            return Err(super::tensors::foreign("texture"));
+        }
+        let format = field(&self.source, "format").as_string().unwrap_or_default();
+        if !matches!(format.as_str(), "rgba8unorm" | "bgra8unorm") {
+            return Err(Error::new(ErrorKind::BadSource, format!("a frame is not read from a texture of {format}"))
+                .hint("use rgba8unorm or bgra8unorm, whose texels are red, green, blue, alpha in 0 to 1"));
+        }
+        if number(&self.source, "usage").unwrap_or(0.0) as u32 & TEXTURE_BINDING == 0 {
+            return Err(Error::new(ErrorKind::BadSource, "the texture cannot be sampled")
+                .hint("create it with GPUTextureUsage.TEXTURE_BINDING"));
+        }
+        Ok(())
     }
 
     fn side(&self, name: &str) -> u32 {
@@ -56,7 +97,7 @@ impl FrameSource for WebFrame {
             Kind::Video => ("videoWidth", "videoHeight"),
             Kind::VideoFrame => ("displayWidth", "displayHeight"),
             Kind::Image => ("naturalWidth", "naturalHeight"),
-            Kind::Bitmap | Kind::Canvas | Kind::ImageData => ("width", "height"),
+            Kind::Bitmap | Kind::Canvas | Kind::ImageData | Kind::Texture => ("width", "height"),
         };
         let size = (self.side(width), self.side(height));
         let not_ready = |message: &str, hint: &str| Err(Error::new(ErrorKind::BadSource, message).hint(hint));
@@ -80,6 +121,7 @@ impl FrameSource for WebFrame {
             Kind::Video | Kind::VideoFrame => Place::Video,
             Kind::Canvas => Place::Canvas,
             Kind::Bitmap | Kind::ImageData | Kind::Image => Place::Javascript,
+            Kind::Texture => Place::Texture,
         }
     }
 
@@ -97,18 +139,25 @@ impl FrameSource for WebFrame {
     }
 
     fn run_in_place(&self, pass: &FramePass<'_>) -> Result<bool> {
-        if !self.in_place || !matches!(self.kind, Kind::Video | Kind::VideoFrame) {
+        if !self.may_be_sampled() {
             return Ok(false);
         }
         let device: &Device = raw(pass.raw_device().ok_or_else(no_handle)?);
-        // What cannot be imported is copied: the copy then says what is wrong.
-        let Ok(texture) = device.import_external_texture(&object(&[("source", self.source.clone())])) else {
-            return Ok(false);
+        let (texture, wgsl) = if self.is_texture() {
+            self.check_texture(device.as_ref())?;
+            (raw::<Texture>(&self.source).create_view(), pass.plain_wgsl())
+        } else {
+            // What cannot be imported is copied: the copy then says what is wrong.
+            match device.import_external_texture(&object(&[("source", self.source.clone())])) {
+                Ok(texture) => (texture, pass.wgsl()),
+                Err(_) => return Ok(false),
+            }
         };
         let kept = pass.cache().borrow().as_ref().and_then(|kept| kept.downcast_ref::<Kept>()).cloned();
-        let Kept { pipeline, clock } = kept.unwrap_or_else(|| {
+        let kept = kept.filter(|kept| kept.of_texture == self.is_texture());
+        let Kept { pipeline, clock, .. } = kept.unwrap_or_else(|| {
             let clock = pass.timing().and_then(|_| device.timestamps(2));
-            let kept = Kept { pipeline: device.pipeline(pass.wgsl()), clock };
+            let kept = Kept { pipeline: device.pipeline(wgsl), clock, of_texture: self.is_texture() };
             *pass.cache().borrow_mut() = Some(Box::new(kept.clone()));
             kept
         });
@@ -155,6 +204,8 @@ struct Kept {
     pipeline: Pipeline,
     /// Two timestamps, where the device has them.
     clock: Option<JsValue>,
+    /// A texture's kernel is another than a video's.
+    of_texture: bool,
 }
 
 /// The descriptor of a pass that writes its beginning and its end.
@@ -171,5 +222,5 @@ pub(super) fn no_handle() -> Error {
 impl WebFrame {
     /// Names of what is taken, for an error.
     pub(super) const TAKEN: &str =
-        "a typed array, a tensor, a <video>, VideoFrame, ImageBitmap, canvas, ImageData or <img>";
+        "a typed array, a tensor, a <video>, VideoFrame, ImageBitmap, canvas, ImageData, <img> or GPUTexture";
 }

@@ -4,6 +4,7 @@
 //! arrays, frames as the browser's own objects, errors as `{ kind, message, where?, hint? }`.
 
 mod ahead;
+mod check;
 mod engine;
 mod error;
 mod frames;
@@ -13,6 +14,7 @@ mod runtime;
 mod tensors;
 mod webgpu;
 
+pub use check::complete_card;
 pub use engine::{CancelHandle, EngineHandle, LeaseHandle, LoadedHandle, PoolHandle, RequestHandle};
 pub use model::stated_inputs;
 pub use runtime::{RuntimeHandle, compile};

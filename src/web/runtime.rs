@@ -4,6 +4,7 @@ use super::ahead;
 use super::engine::{EngineHandle, LoadedHandle};
 use super::error::thrown;
 use super::js::{class, field, json, now, promise};
+use super::tensors::WebFeeds;
 use super::webgpu::raw;
 use crate::engine::{self, CompileOptions, MemoryLimits, Target};
 use crate::error::{Error, ErrorKind, Result};
@@ -140,6 +141,28 @@ impl RuntimeHandle {
             };
             let loaded = runtime.load_with(engine, options, &report).await?;
             Ok(LoadedHandle::new(loaded))
+        })
+    }
+
+    /// Holds every layer of `loaded` against its reference on the CPU, `runs` times. `bytes` and `options` are those that it was
+    /// compiled from. Resolves with JSON `{ ok, layers, runs, repeatable, tolerance, worst, first? }`.
+    pub fn verify(
+        &self,
+        loaded: &LoadedHandle,
+        bytes: Vec<u8>,
+        options: &str,
+        feeds: &JsValue,
+        runs: usize,
+    ) -> Promise {
+        let (runtime, options) = (self.runtime.clone(), CompileOptions::from_json(options));
+        let (loaded, feeds) = (loaded.loaded(), WebFeeds::of(feeds, true));
+        promise(async move {
+            let (options, feeds) = (options?, feeds?);
+            let (_, graph) = engine::compile_with_graph(&bytes, &options, &runtime.target())?;
+            drop(bytes);
+            let found = loaded.verify(&graph, &feeds.feeds(), runs).await?;
+            feeds.settled().await?;
+            Ok(JsValue::from(json(&found)))
         })
     }
 

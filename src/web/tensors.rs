@@ -7,12 +7,27 @@ use super::webgpu::{Device, Queue, raw};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::ledger::Place;
 use crate::runtime::{BufferTarget, Feed, TensorSource};
-use crate::tensor::{DType, Data, Shape};
-use js_sys::{Array, ArrayBuffer, Object, Reflect, Uint8Array};
+use crate::tensor::{DType, Data, Device as Memory, Layout, Reach, Shape, TensorDesc, View};
+use js_sys::{Array, ArrayBuffer, Object, Promise, Reflect, Uint8Array};
+use std::cell::RefCell;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 
 /// `GPUBufferUsage.COPY_SRC`.
 const COPY_SRC: u32 = 4;
+
+/// What the package notes on every GPU object made while it is loaded: the device it belongs to.
+pub(super) fn owner(object: &JsValue) -> JsValue {
+    let symbol = js_sys::Symbol::for_("frameway.device");
+    Reflect::get(object, &symbol).unwrap_or(JsValue::UNDEFINED)
+}
+
+/// The error of a GPU object that belongs to another device.
+pub(super) fn foreign(what: &str) -> Error {
+    let message = format!("the {what} belongs to another GPUDevice than this runtime's");
+    Error::new(ErrorKind::DeviceMismatch, message)
+        .hint("make it with runtime.device, or give your device to Runtime.create({ device })")
+}
 
 /// The element type of a typed array.
 fn dtype_of(class: &str) -> Option<DType> {
@@ -29,23 +44,27 @@ fn dtype_of(class: &str) -> Option<DType> {
     })
 }
 
-/// Elements of a typed array.
+/// Elements of a typed array, or of a view of one.
 #[derive(Debug)]
 pub(super) struct WebTensor {
     array: JsValue,
     dtype: DType,
     shape: Option<Shape>,
+    view: Option<View>,
     len: usize,
+    place: Place,
 }
 
 impl WebTensor {
     fn bytes(&self) -> Uint8Array {
-        let view = |name: &str| number(&self.array, name).unwrap_or(0.0) as u32;
-        Uint8Array::new_with_byte_offset_and_length(
-            &field(&self.array, "buffer"),
-            view("byteOffset"),
-            view("byteLength"),
-        )
+        let of = |name: &str| number(&self.array, name).unwrap_or(0.0) as u32;
+        let (mut first, mut length) = (of("byteOffset"), of("byteLength"));
+        if let Some(view) = &self.view {
+            // The view was held against the array's length, which fits 32 bits.
+            first += (view.offset() * self.dtype.bytes()) as u32;
+            length = (view.span() * self.dtype.bytes()) as u32;
+        }
+        Uint8Array::new_with_byte_offset_and_length(&field(&self.array, "buffer"), first, length)
     }
 }
 
@@ -62,8 +81,12 @@ impl TensorSource for WebTensor {
         self.shape.as_ref()
     }
 
+    fn view(&self) -> Option<&View> {
+        self.view.as_ref().filter(|view| !view.is_contiguous())
+    }
+
     fn place(&self) -> Place {
-        Place::Javascript
+        self.place
     }
 
     fn write(&self, to: &BufferTarget<'_>) -> Result<()> {
@@ -90,7 +113,29 @@ pub(super) struct WebBuffer {
     buffer: JsValue,
     offset: u64,
     dtype: DType,
-    shape: Shape,
+    view: View,
+    /// What the browser says of a buffer whose device nobody noted.
+    verdict: RefCell<Option<Promise>>,
+}
+
+impl WebBuffer {
+    fn size(&self) -> u64 {
+        number(&self.buffer, "size").unwrap_or(0.0) as u64
+    }
+
+    fn first_byte(&self) -> u64 {
+        self.offset.saturating_add((self.view.offset() as u64).saturating_mul(self.dtype.gpu_bytes() as u64))
+    }
+
+    /// Resolves once it is known that the buffer belongs to the device it was read on.
+    async fn settled(&self) -> Result<()> {
+        let Some(verdict) = self.verdict.take() else { return Ok(()) };
+        match JsFuture::from(verdict).await {
+            Ok(error) if error.is_null() || error.is_undefined() => Ok(()),
+            Ok(error) if words(&error).contains("device") => Err(foreign("buffer").hint(words(&error))),
+            Ok(error) | Err(error) => Err(Error::new(ErrorKind::BadSource, words(&error))),
+        }
+    }
 }
 
 impl TensorSource for WebBuffer {
@@ -99,11 +144,15 @@ impl TensorSource for WebBuffer {
     }
 
     fn len(&self) -> usize {
-        self.shape.elements()
+        self.view.shape().elements()
     }
 
     fn shape(&self) -> Option<&Shape> {
-        Some(&self.shape)
+        Some(self.view.shape())
+    }
+
+    fn view(&self) -> Option<&View> {
+        Some(&self.view).filter(|view| !view.is_contiguous())
     }
 
     fn place(&self) -> Place {
@@ -111,10 +160,18 @@ impl TensorSource for WebBuffer {
     }
 
     fn write(&self, to: &BufferTarget<'_>) -> Result<()> {
-        let size = number(&self.buffer, "size").unwrap_or(0.0) as u64;
-        if !self.offset.is_multiple_of(4) || self.offset.saturating_add(to.bytes()) > size {
-            let message = format!("{} bytes at offset {} of a buffer of {size}", to.bytes(), self.offset);
-            return Err(Error::new(ErrorKind::ShapeMismatch, message).hint("the offset is a multiple of 4"));
+        let (first, size) = (self.first_byte(), self.size());
+        if !first.is_multiple_of(4) {
+            let message = format!("the tensor begins at byte {first} of its buffer, which is no multiple of 4");
+            return Err(Error::new(ErrorKind::LayoutMismatch, message).hint(
+                "WebGPU copies whole 32-bit words, and binds ranges to kernels only at multiples of 256: keep tensors at \
+                 multiples of 256 bytes",
+            ));
+        }
+        if first.saturating_add(to.bytes()) > size {
+            let message = format!("{} bytes from byte {first} on reach beyond a buffer of {size} bytes", to.bytes());
+            return Err(Error::new(ErrorKind::ShapeMismatch, message)
+                .hint("elements of 8 bits and bool take 32 bits on the GPU, float16 takes 16"));
         }
         if number(&self.buffer, "usage").unwrap_or(0.0) as u32 & COPY_SRC == 0 {
             return Err(Error::new(ErrorKind::BadSource, "the buffer cannot be copied from")
@@ -122,12 +179,30 @@ impl TensorSource for WebBuffer {
         }
         let device: &Device = raw(to.raw_device().ok_or_else(no_handle)?);
         let (_, target) = to.raw().ok_or_else(no_handle)?;
+        let owner = owner(&self.buffer);
+        if !owner.is_undefined() && &owner != AsRef::<JsValue>::as_ref(device) {
+            return Err(foreign("buffer"));
+        }
+        if &self.buffer == AsRef::<JsValue>::as_ref(target) {
+            return Err(Error::new(
+                ErrorKind::BadSource,
+                "the tensor lies in the memory of the very request that reads it",
+            )
+            .hint("feed it to another request, or detach() a copy: WebGPU copies nothing within one buffer"));
+        }
+        if owner.is_undefined() {
+            device.push_error_scope("validation");
+        }
         let encoder = device.create_command_encoder();
-        encoder
-            .copy_buffer(&self.buffer, self.offset as f64, target.as_ref(), to.offset() as f64, to.bytes() as f64)
-            .map_err(|e| Error::new(ErrorKind::DeviceMismatch, words(&e)))?;
-        device.queue().submit(&Array::of1(&encoder.finish()));
-        Ok(())
+        let copied =
+            encoder.copy_buffer(&self.buffer, first as f64, target.as_ref(), to.offset() as f64, to.bytes() as f64);
+        if copied.is_ok() {
+            device.queue().submit(&Array::of1(&encoder.finish()));
+        }
+        if owner.is_undefined() {
+            self.verdict.replace(Some(device.pop_error_scope()));
+        }
+        copied.map_err(|e| Error::new(ErrorKind::DeviceMismatch, words(&e)))
     }
 
     fn data(&self) -> Result<Data> {
@@ -145,28 +220,38 @@ pub(super) enum WebFeed {
 }
 
 impl WebFeed {
-    fn of(value: &JsValue, in_place: bool) -> Result<Self> {
+    pub(super) fn of(value: &JsValue, in_place: bool) -> Result<Self> {
         if let Some(frame) = WebFrame::of(value, in_place) {
             return Ok(Self::Frame(frame));
         }
         if dtype_of(&class(value)).is_some() {
-            return Ok(Self::Tensor(tensor(value.clone(), None, None)?));
+            return Ok(Self::Tensor(tensor(value.clone(), None, None, None)?));
         }
         let shape = shape(&field(value, "shape"))?;
         let dtype = match field(value, "dtype").as_string() {
-            Some(word) => Some(
-                DType::parse(&word)
-                    .ok_or_else(|| Error::new(ErrorKind::DtypeMismatch, format!("{word:?} is no element type")))?,
-            ),
+            Some(word) => Some(DType::parse(&word).ok_or_else(|| {
+                Error::new(ErrorKind::DtypeMismatch, format!("{word:?} is no element type"))
+                    .hint("one of float32, float16, int32, uint32, int64, uint8, int8, bool")
+            })?),
             None => None,
         };
+        let view = view_of(value, shape.as_ref())?;
         let buffer = field(value, "buffer");
         if class(&buffer) == "GPUBuffer" {
             let (Some(dtype), Some(shape)) = (dtype, shape) else {
                 return Err(Error::new(ErrorKind::BadSource, "a tensor in a GPU buffer needs shape and dtype"));
             };
             let offset = number(value, "offset").unwrap_or(0.0) as u64;
-            return Ok(Self::Buffer(WebBuffer { buffer, offset, dtype, shape }));
+            let view = view.unwrap_or_else(|| View::contiguous(shape));
+            return Ok(Self::Buffer(WebBuffer { buffer, offset, dtype, view, verdict: RefCell::default() }));
+        }
+        let memory = field(value, "memory");
+        if class(&memory) == "WebAssembly.Memory" {
+            let (Some(dtype), Some(shape)) = (dtype, shape) else {
+                return Err(Error::new(ErrorKind::BadSource, "a tensor in wasm memory needs shape and dtype"));
+            };
+            let view = view.unwrap_or_else(|| View::contiguous(shape));
+            return wasm_tensor(&memory, number(value, "offset").unwrap_or(0.0), dtype, view).map(Self::Tensor);
         }
         let data = field(value, "data");
         match class(&data).as_str() {
@@ -179,7 +264,45 @@ impl WebFeed {
                 Err(Error::new(ErrorKind::BadSource, format!("{got} is no input"))
                     .hint(format!("hand in {}", WebFrame::TAKEN)))
             }
-            _ => Ok(Self::Tensor(tensor(data, dtype, shape)?)),
+            _ => Ok(Self::Tensor(tensor(data, dtype, shape, view)?)),
+        }
+    }
+
+    /// Its identity card, as far as `port` does not have to say the rest: an array without a shape takes the port's.
+    pub(super) fn card(&self, port: &TensorDesc) -> Result<TensorDesc> {
+        let described = |dtype, shape: Shape, view: Option<&View>, device| {
+            let strides = view.map_or_else(|| shape.row_major_strides(), |v| v.strides().to_vec());
+            TensorDesc { name: port.name.clone(), shape, dtype, strides, layout: Layout::RowMajor, device }
+        };
+        Ok(match self {
+            Self::Tensor(t) => {
+                let plain = if t.len == port.shape.elements() { port.shape.clone() } else { Shape::from([t.len]) };
+                let device = if t.place == Place::Wasm { Memory::Wasm } else { Memory::Host };
+                described(t.dtype, t.shape.clone().unwrap_or(plain), t.view(), device)
+            }
+            Self::Buffer(b) => described(b.dtype, b.view.shape().clone(), b.view(), Memory::Gpu),
+            Self::Frame(frame) => {
+                let (width, height) = crate::runtime::FrameSource::size(frame)?;
+                let shape = Shape::from([height as usize, width as usize, 4]);
+                let device = if frame.is_texture() { Memory::Texture } else { Memory::Frame };
+                described(DType::U8, shape, None, device)
+            }
+        })
+    }
+
+    /// Where it lies, seen from `device`.
+    pub(super) fn reach(&self, device: &JsValue) -> Reach {
+        let elsewhere = |object: &JsValue| {
+            let owner = owner(object);
+            !owner.is_undefined() && &owner != device
+        };
+        match self {
+            Self::Tensor(_) => Reach::Cpu,
+            Self::Buffer(b) if elsewhere(&b.buffer) => Reach::OtherDevice,
+            Self::Buffer(_) => Reach::SameDevice,
+            Self::Frame(frame) if frame.is_texture() && elsewhere(frame.source()) => Reach::OtherDevice,
+            Self::Frame(frame) if frame.may_be_sampled() => Reach::Sampled,
+            Self::Frame(_) => Reach::Picture,
         }
     }
 
@@ -192,7 +315,7 @@ impl WebFeed {
     }
 }
 
-fn tensor(array: JsValue, dtype: Option<DType>, shape: Option<Shape>) -> Result<WebTensor> {
+fn tensor(array: JsValue, dtype: Option<DType>, shape: Option<Shape>, view: Option<View>) -> Result<WebTensor> {
     let name = class(&array);
     let held = dtype_of(&name).ok_or_else(|| {
         Error::new(ErrorKind::DtypeMismatch, format!("no element type is held in a {name}"))
@@ -201,23 +324,69 @@ fn tensor(array: JsValue, dtype: Option<DType>, shape: Option<Shape>) -> Result<
     let dtype = match (dtype, held) {
         (Some(DType::Bool), DType::U8) => DType::Bool,
         (Some(said), held) if said != held => {
-            return Err(Error::new(ErrorKind::DtypeMismatch, format!("dtype says {said}, the array holds {held}")));
+            return Err(Error::new(ErrorKind::DtypeMismatch, format!("dtype says {said}, the array holds {held}"))
+                .hint(
+                    "say the type that the array holds; what has to be converted is then converted where it is fed",
+                ));
         }
         _ => held,
     };
-    let len = number(&array, "length").unwrap_or(0.0) as usize;
-    Ok(WebTensor { array, dtype, shape, len })
+    let length = number(&array, "length").unwrap_or(0.0) as usize;
+    let ours = field(&array, "buffer") == field(&wasm_bindgen::memory(), "buffer");
+    let place = if ours { Place::Wasm } else { Place::Javascript };
+    let len = match &view {
+        Some(view) => {
+            view.holds(length, dtype)?;
+            view.shape().elements()
+        }
+        None => length,
+    };
+    Ok(WebTensor { array, dtype, shape, view, len, place })
+}
+
+/// Elements in a wasm memory from byte `offset` on. The memory's buffer is asked for now: it is another after the memory has
+/// grown.
+fn wasm_tensor(memory: &JsValue, offset: f64, dtype: DType, view: View) -> Result<WebTensor> {
+    let buffer = field(memory, "buffer");
+    let size = number(&buffer, "byteLength").unwrap_or(0.0);
+    let bytes = view.extent() as f64 * dtype.bytes() as f64;
+    if !(offset >= 0.0 && offset.fract() == 0.0 && offset + bytes <= size && size <= f64::from(u32::MAX)) {
+        let message = format!("{bytes} bytes from byte {offset} on do not lie in a wasm memory of {size} bytes");
+        return Err(
+            Error::new(ErrorKind::ShapeMismatch, message).hint("the offset counts bytes from the memory's start")
+        );
+    }
+    let array = Uint8Array::new_with_byte_offset_and_length(&buffer, offset as u32, bytes as u32).into();
+    let (shape, len) = (Some(view.shape().clone()), view.shape().elements());
+    Ok(WebTensor { array, dtype, shape, view: Some(view), len, place: Place::Wasm })
+}
+
+/// The view that `strides` say, and nothing for an ordinary array.
+fn view_of(value: &JsValue, shape: Option<&Shape>) -> Result<Option<View>> {
+    if field(value, "layout").as_string().as_deref() == Some("c4") {
+        return Err(Error::new(ErrorKind::LayoutMismatch, "inputs are row-major or strided, not c4")
+            .hint("say strides, or layout: \"row-major\""));
+    }
+    let strides = field(value, "strides");
+    let Some(shape) = shape.filter(|_| !strides.is_undefined() && !strides.is_null()) else { return Ok(None) };
+    let strides = whole_numbers(&strides).ok_or_else(|| {
+        Error::new(ErrorKind::LayoutMismatch, "strides are an array of whole numbers")
+            .hint("count elements, not bytes; one for each dimension, the outermost first")
+    })?;
+    View::new(shape.clone(), strides, 0).map(Some)
+}
+
+fn whole_numbers(value: &JsValue) -> Option<Vec<usize>> {
+    let whole = |d: JsValue| d.as_f64().filter(|d| *d >= 0.0 && d.fract() == 0.0 && *d <= f64::from(u32::MAX));
+    Array::is_array(value).then(|| Array::from(value).iter().map(|d| whole(d).map(|d| d as usize)).collect()).flatten()
 }
 
 fn shape(value: &JsValue) -> Result<Option<Shape>> {
     if value.is_undefined() || value.is_null() {
         return Ok(None);
     }
-    let whole = |d: JsValue| d.as_f64().filter(|d| *d >= 0.0 && d.fract() == 0.0 && *d <= f64::from(u32::MAX));
-    let dims: Option<Vec<usize>> = Array::is_array(value)
-        .then(|| Array::from(value).iter().map(|d| whole(d).map(|d| d as usize)).collect())
-        .flatten();
-    let dims = dims.ok_or_else(|| Error::new(ErrorKind::ShapeMismatch, "a shape is an array of whole numbers"))?;
+    let dims = whole_numbers(value)
+        .ok_or_else(|| Error::new(ErrorKind::ShapeMismatch, "a shape is an array of whole numbers"))?;
     Ok(Some(Shape(dims)))
 }
 
@@ -239,6 +408,16 @@ impl WebFeeds {
             Ok((name, feed))
         };
         Ok(Self(names.iter().map(read).collect::<Result<_>>()?))
+    }
+
+    /// Resolves once every GPU object that was read is known to belong to the runtime's device.
+    pub(super) async fn settled(&self) -> Result<()> {
+        for (name, feed) in &self.0 {
+            if let WebFeed::Buffer(buffer) = feed {
+                buffer.settled().await.map_err(|e| e.at(format!("input {name:?}")))?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn feeds(&self) -> Vec<(&str, Feed<'_>)> {

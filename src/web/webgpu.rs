@@ -32,6 +32,11 @@ extern "C" {
     #[wasm_bindgen(method, catch, js_name = createQuerySet)]
     fn create_query_set(this: &Device, descriptor: &JsValue) -> Result<JsValue, JsValue>;
 
+    #[wasm_bindgen(method, js_name = pushErrorScope)]
+    pub(super) fn push_error_scope(this: &Device, filter: &str);
+    #[wasm_bindgen(method, js_name = popErrorScope)]
+    pub(super) fn pop_error_scope(this: &Device) -> Promise;
+
     /// `GPUQueue`.
     pub(super) type Queue;
     #[wasm_bindgen(method)]
@@ -45,6 +50,11 @@ extern "C" {
         target: &JsValue,
         size: &Array,
     ) -> Result<(), JsValue>;
+
+    /// `GPUTexture`.
+    pub(super) type Texture;
+    #[wasm_bindgen(method, js_name = createView)]
+    pub(super) fn create_view(this: &Texture) -> JsValue;
 
     /// `GPUComputePipeline`.
     #[derive(Clone)]
