@@ -63,7 +63,9 @@ test("the camera's face is found where it is", async ({ page }) => {
         wanted: wanted.length,
         found: faces.length,
         // Faces that score nearly the same may change places in the list.
-        overlaps: wanted.filter(({ score }) => score > 0.8).map((one) => Math.max(0, ...faces.map((f) => overlap(one, f)))),
+        overlaps: wanted
+          .filter(({ score }) => score > 0.8)
+          .map((one) => Math.max(0, ...faces.map((f) => overlap(one, f)))),
         inside: faces.every((f) => f.x >= 0 && f.y >= 0 && f.x + f.width <= width && f.y + f.height <= height),
         scores: [wanted[0]?.score, faces[0]?.score],
       });
