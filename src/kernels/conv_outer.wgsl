@@ -109,16 +109,6 @@ fn add(sums: ptr<function, Sums>, t0: Tap, t1: Tap, channel: u32, plane: u32, wi
     (*sums).a11 += outer(w1, x1);
 }
 
-fn write(v: mat4x4f, pixels: Pixels, n: u32, c: u32) {
-    let first = (n * params.output.y + c) * params.output.z * params.output.w;
-    for (var k = 0u; k < 4u; k++) {
-        if (pixels.live[k]) {
-            let p = pixels.at[k];
-            y(first + p, epilogue(v[k], first + p, n, c, p));
-        }
-    }
-}
-
 @compute @workgroup_size(GROUP)
 fn main(
     @builtin(workgroup_id) place: vec3u,
@@ -189,10 +179,16 @@ fn main(
             }
         }
     }
-    write(sums.a00, p0, n, out);
-    write(sums.a10, p1, n, out);
-    if (both) {
-        write(sums.a01, p0, n, out + 1u);
-        write(sums.a11, p1, n, out + 1u);
+    // One loop over all sixteen vectors: a pipeline takes longer to make, the oftener the epilogue is inlined.
+    let all = array<mat4x4f, 4>(sums.a00, sums.a10, sums.a01, sums.a11);
+    for (var i = 0u; i < select(8u, 16u, both); i++) {
+        let second = (i & 4u) != 0u;
+        let k = i & 3u;
+        if (select(p0.live[k], p1.live[k], second)) {
+            let to = out + (i >> 3u);
+            let p = select(p0.at[k], p1.at[k], second);
+            let place = (n * params.output.y + to) * params.output.z * params.output.w + p;
+            y(place, epilogue(all[i >> 2u][k], place, n, to, p));
+        }
     }
 }

@@ -51,19 +51,6 @@ fn outer(w: vec4f, x: vec4f) -> mat4x4f {
     return mat4x4f(w * x.x, w * x.y, w * x.z, w * x.w);
 }
 
-fn write(v: mat4x4f, pixels: Pixels, tap: u32, n: u32, c: u32) {
-    let first = (n * params.output.y + c) * params.output.z * params.output.w;
-    let inside = vec2u(tap / params.window.y, tap % params.window.y);
-    for (var k = 0u; k < 4u; k++) {
-        if (pixels.live[k]) {
-            let block = vec2u(pixels.at[k] / params.input.w, pixels.at[k] % params.input.w);
-            let place = block * params.window.xy + inside;
-            let p = place.x * params.output.w + place.y;
-            y(first + p, epilogue(v[k], first + p, n, c, p));
-        }
-    }
-}
-
 @compute @workgroup_size(GROUP)
 fn main(
     @builtin(workgroup_id) place: vec3u,
@@ -107,10 +94,20 @@ fn main(
             a11 += outer(w1, x1);
         }
     }
-    write(a00, p0, tap, n, c);
-    write(a10, p1, tap, n, c);
-    if (both) {
-        write(a01, p0, tap, n, c + 1u);
-        write(a11, p1, tap, n, c + 1u);
+    // One loop over all vectors: a pipeline takes longer to make, the oftener the epilogue is inlined.
+    let all = array<mat4x4f, 4>(a00, a10, a01, a11);
+    let inside = vec2u(tap / params.window.y, tap % params.window.y);
+    for (var i = 0u; i < select(8u, 16u, both); i++) {
+        let second = (i & 4u) != 0u;
+        let k = i & 3u;
+        if (select(p0.live[k], p1.live[k], second)) {
+            let pixel = select(p0.at[k], p1.at[k], second);
+            let block = vec2u(pixel / params.input.w, pixel % params.input.w);
+            let corner = block * params.window.xy + inside;
+            let p = corner.x * params.output.w + corner.y;
+            let to = c + (i >> 3u);
+            let at = (n * params.output.y + to) * params.output.z * params.output.w + p;
+            y(at, epilogue(all[i >> 2u][k], at, n, to, p));
+        }
     }
 }
