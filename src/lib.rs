@@ -10,6 +10,7 @@
 //! ```
 
 pub mod error;
+pub mod heap;
 pub mod tensor;
 
 pub mod graph;
@@ -32,3 +33,7 @@ pub mod runtime;
 pub mod web;
 
 pub use error::{Error, ErrorKind, Result};
+
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static HEAP: heap::Counting = heap::Counting;

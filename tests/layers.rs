@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const ARROWS: &[(&str, &[&str])] = &[
     ("web", &["runtime"]),
     ("runtime", &["engine", "recording", "tensor"]),
-    ("engine", &["lower", "pipeline", "import", "passes"]),
+    ("engine", &["lower", "pipeline", "import", "passes", "heap"]),
     ("lower", &["kernels", "graph", "plan", "recording"]),
     ("pipeline", &["graph"]),
     ("import", &["graph"]),
@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("recording", &["tensor"]),
     ("tensor", &["error"]),
     ("plan", &[]),
+    ("heap", &[]),
     ("error", &[]),
 ];
 

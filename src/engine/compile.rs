@@ -1,6 +1,6 @@
 //! From a file to an engine: import, passes, plan, lowering.
 
-use super::{CompileOptions, Engine, Port, report};
+use super::{CompileOptions, Engine, Phase, Port, Residency, report};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::import::{self, Format, ImportOptions};
@@ -11,6 +11,7 @@ use crate::passes::{self, PassOptions};
 use crate::pipeline::Image;
 use crate::plan::Effort;
 use crate::tensor::{Device, TensorDesc};
+use std::borrow::Cow;
 
 /// What compiling needs to know of the machine: nothing but plain data, so that it works without a GPU.
 #[derive(Debug, Clone, Default)]
@@ -21,32 +22,20 @@ pub struct Target {
     pub choices: Choices,
 }
 
-/// A stage of compiling, as it is reported while it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Phase {
-    Import,
-    Optimize,
-    Plan,
-    Done,
+/// Who is told each phase as it begins, and what is held in it.
+struct Phases<'a> {
+    progress: &'a mut dyn FnMut(Phase),
+    residency: Residency,
 }
 
-impl Phase {
-    /// The number of stages.
-    pub const COUNT: usize = 4;
-
-    /// The word used in JavaScript.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Import => "import",
-            Self::Optimize => "optimize",
-            Self::Plan => "plan",
-            Self::Done => "lower",
-        }
+impl Phases<'_> {
+    fn enter(&mut self, phase: Phase) {
+        (self.progress)(phase);
+        self.residency.enter(phase);
     }
 }
 
-/// Compiles a model. `progress` is told each stage as it begins.
+/// Compiles a model. `progress` is told each phase as it begins.
 ///
 /// # Errors
 /// Every kind a model or an option can provoke: `invalid-model`, `unsupported-op` (all nodes at once), `shape-mismatch`,
@@ -57,14 +46,43 @@ pub fn compile(
     target: &Target,
     progress: &mut dyn FnMut(Phase),
 ) -> Result<Engine> {
-    progress(Phase::Import);
+    compile_file(Cow::Borrowed(bytes), options, target, progress)
+}
+
+/// The same for bytes that nobody needs afterwards: they are freed as soon as they are read.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_owned(
+    bytes: Vec<u8>,
+    options: &CompileOptions,
+    target: &Target,
+    progress: &mut dyn FnMut(Phase),
+) -> Result<Engine> {
+    compile_file(Cow::Owned(bytes), options, target, progress)
+}
+
+fn compile_file(
+    bytes: Cow<'_, [u8]>,
+    options: &CompileOptions,
+    target: &Target,
+    progress: &mut dyn FnMut(Phase),
+) -> Result<Engine> {
+    let own = match &bytes {
+        Cow::Owned(bytes) => bytes.capacity(),
+        Cow::Borrowed(_) => 0,
+    };
+    let mut phases = Phases { progress, residency: Residency::begin(own) };
+    phases.enter(Phase::Import);
     let format = options.format.as_deref().map(format_named).transpose()?;
     let import_options = ImportOptions { shapes: options.shapes.clone() };
-    let mut graph = import::import(bytes, format, &import_options)?;
+    let mut graph = import::import(&bytes, format, &import_options)?;
+    let file_bytes = bytes.len() as u64;
+    drop(bytes);
     if let Some(name) = &options.name {
         graph.name.clone_from(name);
     }
-    compile_graph(graph, bytes.len() as u64, options, target, progress)
+    compile_phases(graph, file_bytes, options, target, phases).map(|(engine, _)| engine)
 }
 
 fn format_named(word: &str) -> Result<Format> {
@@ -106,11 +124,21 @@ pub fn compile_graph(
 /// # Errors
 /// As [`compile`].
 pub fn compile_keeping_graph(
-    mut graph: Graph,
+    graph: Graph,
     file_bytes: u64,
     options: &CompileOptions,
     target: &Target,
     progress: &mut dyn FnMut(Phase),
+) -> Result<(Engine, Graph)> {
+    compile_phases(graph, file_bytes, options, target, Phases { progress, residency: Residency::begin(0) })
+}
+
+fn compile_phases(
+    mut graph: Graph,
+    file_bytes: u64,
+    options: &CompileOptions,
+    target: &Target,
+    mut phases: Phases<'_>,
 ) -> Result<(Engine, Graph)> {
     match options.precision.as_deref() {
         None | Some("float32" | "auto") => {}
@@ -125,7 +153,7 @@ pub fn compile_keeping_graph(
             return Err(Error::new(ErrorKind::BadSource, message).at("compile option `precision`"));
         }
     }
-    progress(Phase::Optimize);
+    phases.enter(Phase::Optimize);
     passes::infer_shapes(&mut graph)?;
     for step in &options.postprocess.0 {
         step.append(&mut graph)?;
@@ -135,7 +163,7 @@ pub fn compile_keeping_graph(
     }
     let passes = passes::optimize(&mut graph, &PassOptions::default())?;
     let preprocess = preprocess(&graph, options)?;
-    progress(Phase::Plan);
+    phases.enter(Phase::Plan);
     let limit = |bytes: Option<super::Bytes>| bytes.map(|b| b.0);
     let lower_options = LowerOptions {
         limits: target.limits.clone(),
@@ -147,8 +175,7 @@ pub fn compile_keeping_graph(
         share: true,
         preprocess,
     };
-    let lowered = lower::lower(&graph, &lower_options)?;
-    progress(Phase::Done);
+    let lowered = lower::lower_telling(&graph, &lower_options, &mut || phases.enter(Phase::Lower))?;
     let costs = graph.nodes.iter().map(|node| report::cost(&graph, node)).collect();
     let port = |(&id, &range): (&crate::graph::ValueId, &crate::recording::Range), step: Option<Preprocess>| {
         let (value, ty) = (graph.value(id)?, graph.ty(id)?);
@@ -159,6 +186,7 @@ pub fn compile_keeping_graph(
     let inputs = inputs.map(|(pair, step)| port(pair, step)).collect::<Result<Vec<_>>>()?;
     let outputs =
         graph.outputs.iter().zip(&lowered.outputs).map(|pair| port(pair, None)).collect::<Result<Vec<_>>>()?;
+    phases.residency.leave(0);
     let engine = Engine {
         name: graph.name.clone(),
         recording: lowered.recording,
@@ -172,6 +200,7 @@ pub fn compile_keeping_graph(
             plan: lowered.plan,
             costs,
             passes,
+            residency: phases.residency,
         },
     };
     Ok((engine, graph))

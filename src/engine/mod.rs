@@ -3,11 +3,13 @@
 mod compile;
 mod options;
 mod report;
+mod residency;
 mod verify;
 
-pub use compile::{Phase, Target, compile, compile_graph, compile_keeping_graph, compile_with_graph};
+pub use compile::{Target, compile, compile_graph, compile_keeping_graph, compile_owned, compile_with_graph};
 pub use options::{Bytes, CompileOptions, Copies, Keep, MemoryLimits, PostprocessList};
 pub use report::{Build, Cost, Detail, EngineReport};
+pub use residency::{Phase, Residency};
 pub use verify::{LayerError, Verification, Verifier};
 
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! The inspector: what an engine is made of, layer by layer, and what it costs.
 
-use super::Engine;
+use super::{Engine, Phase, Residency};
 use crate::graph::{Graph, Node};
 use crate::lower::{Layer, LayerTensor};
 use crate::ops::{Op, Step};
@@ -24,6 +24,8 @@ pub struct Build {
     pub costs: Vec<Cost>,
     /// What the passes did.
     pub passes: PassReport,
+    /// What was held in memory meanwhile.
+    pub residency: Residency,
 }
 
 /// Work of a layer, estimated from its shapes.
@@ -167,6 +169,20 @@ pub struct LoadAccount {
     /// Weights, parameters and one arena.
     pub resident_bytes: u64,
     pub multiplier: f64,
+    /// The most of each phase of loading so far; empty where the heap is not counted.
+    pub phases: Vec<PhaseAccount>,
+}
+
+/// What a phase of loading holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseAccount {
+    /// The phase.
+    pub phase: Phase,
+    /// Bytes of heap and GPU memory held for the model, at most.
+    pub resident_bytes: u64,
+    /// For a byte of the model's file.
+    pub multiplier: f64,
 }
 
 /// What a batch would take.
@@ -225,6 +241,12 @@ impl Engine {
             .map(|(index, (layer, &cost))| layer_report(index, layer, cost, plan.peak_step, peak, detail))
             .collect();
         let resident = self.recording.weights_bytes + self.recording.arena_bytes + self.recording.params.len() as u64;
+        let file_bytes = build.file_bytes.max(1) as f64;
+        let phase = |&(phase, resident_bytes): &(Phase, u64)| PhaseAccount {
+            phase,
+            resident_bytes,
+            multiplier: resident_bytes as f64 / file_bytes,
+        };
         let batch = |n: u64| {
             let blocks: Vec<Block> =
                 build.blocks.iter().map(|b| Block { bytes: b.bytes.saturating_mul(n), life: b.life }).collect();
@@ -247,7 +269,8 @@ impl Engine {
                 load: LoadAccount {
                     file_bytes: build.file_bytes,
                     resident_bytes: resident,
-                    multiplier: resident as f64 / build.file_bytes.max(1) as f64,
+                    multiplier: resident as f64 / file_bytes,
+                    phases: build.residency.phases().iter().map(phase).collect(),
                 },
                 batch: BATCHES.into_iter().filter_map(batch).collect(),
             },

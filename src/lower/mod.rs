@@ -83,11 +83,20 @@ pub struct Lowered {
 /// `unsupported-op` naming every node that no kernel serves; `memory-limit` naming the pool; `shape-mismatch` where a
 /// shape is not known.
 pub fn lower(graph: &Graph, options: &LowerOptions<'_>) -> Result<Lowered> {
+    lower_telling(graph, options, &mut || {})
+}
+
+/// The same; `planned` is called when all places are decided, before weights are packed and shaders written.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_telling(graph: &Graph, options: &LowerOptions<'_>, planned: &mut dyn FnMut()) -> Result<Lowered> {
     let graph = prepare::with_outputs_of_their_own(graph)?;
     let mut options = options.clone();
     options.limits.max_workspace_bytes = options.max_workspace.unwrap_or(options.limits.max_workspace_bytes);
     let options = &options;
     let layout = place::place(&graph, options)?;
+    planned();
     emit::emit(&graph, &layout, options)
 }
 

@@ -2,7 +2,7 @@
 
 use super::device::Gpu;
 use super::load::{LoadTimes, Progress, dispatch_of};
-use crate::engine::Engine;
+use crate::engine::{Engine, Phase};
 use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{Binding, Resource, Shader, Space};
 use std::cell::RefCell;
@@ -167,7 +167,7 @@ pub(super) async fn compile_all(
             let error = Error::new(ErrorKind::UnsupportedOp, format!("this adapter refuses the kernel: {error}"));
             first_error.get_or_insert(error.at(format!("kernel {label:?}")));
         }
-        progress(Progress { phase: "kernels", done: done as u64 + 1, total });
+        progress(Progress { phase: Phase::Kernels, done: done as u64 + 1, total });
     }
     first_error.map_or(Ok(of_dispatch), Err)
 }

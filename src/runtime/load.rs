@@ -10,7 +10,7 @@ use super::memory::{Buffer, UNIFORM};
 use super::pools::{Need, Room};
 use super::request::Pool;
 use super::timestamps::{Phase, RESOLVED_BYTES, TIMESTAMP_BYTES};
-use crate::engine::{Engine, Port};
+use crate::engine::{Engine, Phase as LoadPhase, Port};
 use crate::error::{Error, ErrorKind, Result};
 use crate::recording::{ALIGNMENT, Binding, Command, Dispatch, FRAME_BYTES, Range, Resource, Space};
 use serde::Serialize;
@@ -23,8 +23,8 @@ const UPLOAD_CHUNK: usize = 8 << 20;
 /// How far loading has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Progress {
-    /// "kernels" or "weights".
-    pub phase: &'static str,
+    /// Kernels, weights, or ready.
+    pub phase: LoadPhase,
     /// Kernels compiled or bytes uploaded.
     pub done: u64,
     /// Of so many.
@@ -141,8 +141,11 @@ impl Loaded {
         let room = gpu.pools.take(&who, [engine.recording.weights_bytes.next_multiple_of(4), 0, 0, 0])?;
         let started = (gpu.clock)();
         let mut times = LoadTimes::default();
+        engine.build.residency.enter(LoadPhase::Kernels);
         let compiled = compile_all(&gpu, kernels, &engine, &mut times, progress).await?;
         times.kernels_ms = (gpu.clock)() - started;
+        engine.build.residency.leave(scratch(&gpu));
+        engine.build.residency.enter(LoadPhase::Weights);
 
         let weights = upload_weights(&gpu, &mut engine, progress).await?;
         let params = match engine.recording.params.len() {
@@ -155,6 +158,8 @@ impl Loaded {
                 Some(buffer)
             }
         };
+        let uploaded = engine.recording.weights_bytes + engine.recording.params.len() as u64;
+        engine.build.residency.leave(uploaded + scratch(&gpu));
         times.weights_ms = (gpu.clock)() - started - times.kernels_ms;
 
         let shared = Shared { weights, params, _room: room, _entry: gpu.ledger.open(Object::Engine, 0) };
@@ -176,6 +181,10 @@ impl Loaded {
             engine,
         };
         loaded.lay_out(compiled, &options.on_gpu);
+        let residency = &mut loaded.engine.build.residency;
+        residency.enter(LoadPhase::Ready);
+        residency.leave(uploaded + scratch(&loaded.gpu));
+        progress(Progress { phase: LoadPhase::Ready, done: 1, total: 1 });
         Ok(loaded)
     }
 
@@ -282,6 +291,11 @@ fn ring(gpu: &Gpu, engine: &Engine, options: &LoadOptions) -> Result<(usize, u64
     Ok((ring, slot.saturating_mul(ring as u64).saturating_add(once)))
 }
 
+/// GPU memory that is only needed while something is loaded or measured.
+fn scratch(gpu: &Gpu) -> u64 {
+    gpu.ledger.memory().gpu.build
+}
+
 /// Where the decoding of boxes begins: what follows counts as post-processing in the times of a run.
 fn first_post_layer(engine: &Engine) -> usize {
     let post = |op: &str| matches!(op, "DecodeBoxes" | "SelectBoxes");
@@ -321,7 +335,7 @@ async fn upload_weights(gpu: &Gpu, engine: &mut Engine, progress: &dyn Fn(Progre
     for chunk in weights.chunks(UPLOAD_CHUNK) {
         gpu.write(&buffer, done, chunk)?;
         done += chunk.len() as u64;
-        progress(Progress { phase: "weights", done, total });
+        progress(Progress { phase: LoadPhase::Weights, done, total });
     }
     gpu.ledger.enter(Move::new(home(), Place::Weights, MoveKind::Upload, done));
     Ok(Some(buffer))

@@ -126,7 +126,7 @@ impl RuntimeHandle {
         options: &str,
         progress: Option<Function>,
     ) -> std::result::Result<EngineHandle, JsValue> {
-        compile_for(&self.runtime.target(), &bytes, options, progress).map_err(|e| thrown(&e))
+        compile_for(&self.runtime.target(), bytes, options, progress).map_err(|e| thrown(&e))
     }
 
     /// Compiles the kernels of an engine, which is used up, and uploads its weights. Resolves with a `LoadedHandle`.
@@ -134,7 +134,9 @@ impl RuntimeHandle {
         let runtime = self.runtime.clone();
         promise(async move {
             let EngineHandle { engine, options } = engine;
-            let report = |p: crate::runtime::Progress| call(progress.as_ref(), p.phase, p.done as f64, p.total as f64);
+            let report =
+                |p: crate::runtime::Progress| call(progress.as_ref(), p.phase.as_str(), p.done as f64, p.total as f64);
+            call(progress.as_ref(), engine::Phase::Kernels.as_str(), 0.0, engine.recording.shaders.len() as f64);
             let _kept = match runtime.raw_device() {
                 Some(device) => ahead::compile(raw(device), &engine.recording).await,
                 None => Vec::new(),
@@ -186,7 +188,7 @@ pub fn compile(
     options: &str,
     progress: Option<Function>,
 ) -> std::result::Result<EngineHandle, JsValue> {
-    compile_for(&Target::default(), &bytes, options, progress).map_err(|e| thrown(&e))
+    compile_for(&Target::default(), bytes, options, progress).map_err(|e| thrown(&e))
 }
 
 fn call(progress: Option<&Function>, phase: &str, done: f64, total: f64) {
@@ -196,14 +198,14 @@ fn call(progress: Option<&Function>, phase: &str, done: f64, total: f64) {
     }
 }
 
-fn compile_for(target: &Target, bytes: &[u8], options: &str, progress: Option<Function>) -> Result<EngineHandle> {
+fn compile_for(target: &Target, bytes: Vec<u8>, options: &str, progress: Option<Function>) -> Result<EngineHandle> {
     let options = CompileOptions::from_json(if options.is_empty() { "{}" } else { options })?;
     let mut done = 0.0;
     let mut report = |phase: engine::Phase| {
-        call(progress.as_ref(), phase.as_str(), done, engine::Phase::COUNT as f64);
+        call(progress.as_ref(), phase.as_str(), done, engine::Phase::OF_COMPILING as f64);
         done += 1.0;
     };
-    let compiled = engine::compile(bytes, &options, target, &mut report)?;
+    let compiled = engine::compile_owned(bytes, &options, target, &mut report)?;
     Ok(EngineHandle::new(compiled, &options))
 }
 

@@ -161,15 +161,16 @@ fn a_workspace_that_is_not_there_takes_another_kernel() {
     let compile = move |runtime: &Runtime| {
         compile_graph(graph(), 0, &CompileOptions::default(), &runtime.target(), &mut |_| {}).unwrap()
     };
+    let workspace = |engine: &LoadedEngine| engine.engine().build.layers.iter().map(|l| l.workspace).max().unwrap();
     let limits = |bytes| MemoryLimits { workspace: Some(Bytes(bytes)), ..MemoryLimits::default() };
     on_device_with(limited(limits(1023)), move |runtime| async move {
         let engine = load(&runtime, compile(&runtime)).await;
         engine.requests(3).await.unwrap();
-        assert_eq!(engine.engine().build.layers[0].workspace, 0);
+        assert_eq!(workspace(&engine), 0);
     });
     on_device_with(limited(limits(2 * 1024)), move |runtime| async move {
         let engine = load(&runtime, compile(&runtime)).await;
-        assert_eq!(engine.engine().build.layers[0].workspace, 1024);
+        assert_eq!(workspace(&engine), 1024);
         let e = engine.requests(3).await.unwrap_err();
         assert_eq!((e.kind(), enough(&e, "workspace")), (ErrorKind::MemoryLimit, 3 * 1024));
         engine.requests(2).await.unwrap();

@@ -2,7 +2,7 @@
 
 use crate::fixture::*;
 use frameway::ErrorKind;
-use frameway::engine::{Build, Engine};
+use frameway::engine::{Build, Engine, Phase};
 use frameway::recording::{Command, Range, Recording};
 use frameway::runtime::ledger::Bounds;
 use frameway::runtime::{Feed, LoadOptions, Pixels};
@@ -152,7 +152,7 @@ fn kernels_are_compiled_once() {
         let second = load(&runtime, scale()).await;
         assert_eq!((first.load_times().kernels_compiled, first.load_times().kernels_reused), (1, 0));
         assert_eq!((second.load_times().kernels_compiled, second.load_times().kernels_reused), (0, 1));
-        assert_eq!(steps.into_inner(), [("kernels", 1, 1), ("weights", 16, 16)]);
+        assert_eq!(steps.into_inner(), [(Phase::Kernels, 1, 1), (Phase::Weights, 16, 16), (Phase::Ready, 1, 1)]);
     });
 }
 

@@ -47,9 +47,10 @@ const PHASES: Record<Progress["phase"], string> = {
   import: "reading the model",
   optimize: "fusing layers",
   plan: "planning memory",
-  lower: "choosing kernels",
+  lower: "packing weights",
+  kernels: "compiling kernels",
   weights: "sending weights to the GPU",
-  pipelines: "compiling kernels",
+  ready: "the first frame",
 };
 
 /** What stands where the picture would be; an empty text shows the picture. */

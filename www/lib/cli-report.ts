@@ -63,6 +63,7 @@ export function describeEngine({ inputs, outputs, report }: InspectOutput): stri
     (outputBytes(layer) / 1e6).toFixed(3),
   ]);
   const { load, batch } = accounts;
+  const phases = load.phases.map(({ phase, multiplier }) => `${phase} ${multiplier.toFixed(2)}`);
   return `${[
     report.model,
     cards("  input ", inputs),
@@ -80,6 +81,7 @@ export function describeEngine({ inputs, outputs, report }: InspectOutput): stri
     `arena     ${bytes(arena.bytes)}  (a buffer each ${bytes(arena.naive)}, lower bound ${bytes(arena.lowerBound)}: ${over}; ${arena.planner})`,
     `weights   ${bytes(weights.bytes)}, shared by all requests`,
     `load      ${bytes(load.fileBytes)} on disk, ${bytes(load.residentBytes)} in memory: ${load.multiplier.toFixed(2)} times`,
+    ...(phases.length > 0 ? [`          while compiling, times the file: ${phases.join(", ")}`] : []),
     `batch     ${batch.map((b) => `${b.n}: ${bytes(b.arenaBytes)}`).join(", ")}`,
     `work      ${totals.layers} layers, ${totals.dispatches} dispatches, ${totals.shaders} shaders, ${count(totals.flops)}FLOP, ${bytes(totals.trafficBytes)} of traffic`,
   ].join("\n")}\n`;

@@ -3,6 +3,7 @@ import { poolByHint, type RequestsOptions } from "./hint.js";
 import { type Entry, type Origin, originOf } from "./leaks.js";
 import { Profiles } from "./profiles.js";
 import { named, RequestPool } from "./requests.js";
+import type { ModelFile } from "./source.js";
 import { type ExplicitTensor, report, type Tensor } from "./tensor.js";
 import type { EngineReport, FrameSource, LedgerSnapshot, RunTimes, TensorDesc, TypedArray } from "./types.js";
 import type { LoadedHandle, PoolHandle } from "./wasm/frameway.js";
@@ -19,6 +20,8 @@ export interface EngineRuntime {
   readonly entry: Entry;
   /** Aborted when the runtime is closed. */
   readonly closing: AbortSignal;
+  /** The model's file. */
+  readonly file: ModelFile;
 }
 
 /** A model on one adapter. With fixed shapes it is compiled at once, with dynamic ones for each set of shapes it is fed. */
@@ -142,7 +145,8 @@ export class Engine {
   inspect(detail: "names" | "detailed" = "detailed"): EngineReport {
     return guardedSync(() => {
       const made = report<EngineReport>(this.#current().inspect(detail));
-      return { ...made, accounts: { ...made.accounts, copies: { edges: this.#runtime.ledger().edges } } };
+      const load = this.#runtime.file.account(made.accounts.load);
+      return { ...made, accounts: { ...made.accounts, load, copies: { edges: this.#runtime.ledger().edges } } };
     });
   }
 

@@ -126,7 +126,7 @@ export class Runtime {
     const origin = originOf(this.compile);
     return guarded(async () => {
       const { onProgress, ...rest } = options;
-      const bytes = await readModel(source, onProgress);
+      const file = await readModel(source, onProgress);
       const tell =
         onProgress &&
         ((phase: Progress["phase"], done: number, total: number) => {
@@ -135,8 +135,18 @@ export class Runtime {
       await breathe();
       this.#tuned ??= this.#handle.tune(this.adapter.isFallback ? 0 : TUNING_MS, undefined);
       await this.#tuned;
+      const given = options.shapes ?? {};
+      const { statedInputs } = await wasm();
+      const open = report<StatedInput[]>(statedInputs(file.bytes())).filter(
+        (input) => isDynamic(input) && !given[input.name],
+      );
       const make = async (shapes: Shapes) => {
-        const compiled = this.#handle.compile(bytes, JSON.stringify({ ...rest, shapes }), tell);
+        // With fixed shapes the file is read once, and not kept while the rest is loaded.
+        const compiled = this.#handle.compile(
+          open.length > 0 ? file.bytes() : file.take(),
+          JSON.stringify({ ...rest, shapes }),
+          tell,
+        );
         return (await this.#handle.load(compiled, tell)) as LoadedHandle;
       };
       const context = {
@@ -144,10 +154,8 @@ export class Runtime {
         gpuBytes: () => this.memory().gpu.total,
         entry: this.#entry,
         closing: this.#closing.signal,
+        file,
       };
-      const { statedInputs } = await wasm();
-      const given = options.shapes ?? {};
-      const open = report<StatedInput[]>(statedInputs(bytes)).filter((input) => isDynamic(input) && !given[input.name]);
       if (open.length === 0) return new Engine(await make(given), context, origin);
       return new Engine(
         new Profiles(open, options.preprocess ?? {}, (shapes) => make({ ...given, ...shapes })),

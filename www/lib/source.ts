@@ -1,10 +1,56 @@
 import { FramewayError } from "./errors.js";
-import type { ModelSource, Progress } from "./types.js";
+import type { LoadAccount, LoadPhase, ModelSource, Progress } from "./types.js";
+
+/** A server's word is taken for so many bytes. */
+const MOST_AHEAD = 256 * 1024 ** 2;
+
+/** Phases in which a file that is read only once is still needed. */
+const COMPILING: readonly LoadPhase[] = ["import", "optimize", "plan", "lower"];
+
+/** A model's file, and what it takes in JavaScript. */
+export class ModelFile {
+  #bytes: Uint8Array | undefined;
+  /** Most bytes held here while it came; 0 where the page handed it in. */
+  readonly #fetched: number;
+  /** Bytes held here from then on. */
+  readonly #held: number;
+
+  constructor(bytes: Uint8Array, fetched = 0) {
+    this.#bytes = bytes;
+    this.#fetched = fetched;
+    this.#held = fetched > 0 ? bytes.buffer.byteLength : 0;
+  }
+
+  /** The bytes, which stay. */
+  bytes(): Uint8Array {
+    if (this.#bytes) return this.#bytes;
+    throw new FramewayError("closed", "the model's file was read and is not kept", "model", "compile it again");
+  }
+
+  /** The bytes, which are not kept here any longer. */
+  take(): Uint8Array {
+    const bytes = this.bytes();
+    this.#bytes = undefined;
+    return bytes;
+  }
+
+  /** The account of a load with what is held in JavaScript added. */
+  account(load: LoadAccount): LoadAccount {
+    const entry = (phase: LoadPhase, residentBytes: number) => ({
+      phase,
+      residentBytes,
+      multiplier: residentBytes / Math.max(1, load.fileBytes),
+    });
+    const kept = (phase: LoadPhase) => (this.#bytes || COMPILING.includes(phase) ? this.#held : 0);
+    const phases = load.phases.map(({ phase, residentBytes }) => entry(phase, residentBytes + kept(phase)));
+    return { ...load, phases: this.#fetched > 0 ? [entry("fetch", this.#fetched), ...phases] : phases };
+  }
+}
 
 async function download(
   response: Response,
   onProgress: ((progress: Progress) => void) | undefined,
-): Promise<Uint8Array> {
+): Promise<ModelFile> {
   if (!response.ok) {
     throw new FramewayError(
       "bad-source",
@@ -14,32 +60,36 @@ async function download(
     );
   }
   const total = Number(response.headers.get("content-length")) || 0;
-  if (!response.body || !onProgress) return new Uint8Array(await response.arrayBuffer());
-  const chunks: Uint8Array[] = [];
+  if (!response.body || !onProgress) {
+    const all = new Uint8Array(await response.arrayBuffer());
+    return new ModelFile(all, all.byteLength);
+  }
+  // As big as the header says, so that nothing is held twice; a compressed answer is longer than that.
+  let bytes = new Uint8Array(Math.min(total, MOST_AHEAD));
+  let most = bytes.byteLength;
   let done = 0;
   const reader = response.body.getReader();
   for (;;) {
     const { value, done: finished } = await reader.read();
     if (finished) break;
-    chunks.push(value);
+    if (done + value.byteLength > bytes.byteLength) {
+      const grown = new Uint8Array(Math.max(2 * bytes.byteLength, done + value.byteLength));
+      most = bytes.byteLength + grown.byteLength;
+      grown.set(bytes.subarray(0, done));
+      bytes = grown;
+    }
+    bytes.set(value, done);
     done += value.byteLength;
-    // A compressed answer is longer than its header says.
     onProgress({ phase: "fetch", done, total: Math.max(total, done) });
   }
-  const bytes = new Uint8Array(done);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return bytes;
+  return new ModelFile(bytes.subarray(0, done), most);
 }
 
 /** The bytes of a model, wherever they are. */
-export async function readModel(source: ModelSource, onProgress?: (progress: Progress) => void): Promise<Uint8Array> {
-  if (source instanceof Uint8Array) return source;
-  if (source instanceof ArrayBuffer) return new Uint8Array(source);
-  if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
+export async function readModel(source: ModelSource, onProgress?: (progress: Progress) => void): Promise<ModelFile> {
+  if (source instanceof Uint8Array) return new ModelFile(source);
+  if (source instanceof ArrayBuffer) return new ModelFile(new Uint8Array(source));
+  if (source instanceof Blob) return new ModelFile(new Uint8Array(await source.arrayBuffer()), source.size);
   if (source instanceof Response) return download(source, onProgress);
   if (typeof source !== "string" && !(source instanceof URL)) {
     throw new FramewayError(

@@ -54,10 +54,16 @@ export interface MemoryLimits {
   staging?: Bytes;
 }
 
+/**
+ * A phase of loading a model, in its order: the file comes, is read, the graph is optimised, memory is planned, weights are packed and
+ * shaders written, shaders are compiled, weights uploaded; `ready` is what stays.
+ */
+export type LoadPhase = "fetch" | "import" | "optimize" | "plan" | "lower" | "kernels" | "weights" | "ready";
+
 /** How far a long piece of work has come. */
 export interface Progress {
   /** What is being done. */
-  readonly phase: "fetch" | "import" | "optimize" | "plan" | "lower" | "weights" | "pipelines";
+  readonly phase: LoadPhase;
   /** Units done. */
   readonly done: number;
   /** Units in all; 0 while unknown. */
@@ -181,6 +187,24 @@ export interface LayerReport {
   readonly gpuMs?: number;
 }
 
+/** What a model takes in memory for what it is on disk. */
+export interface LoadAccount {
+  readonly fileBytes: number;
+  /** Weights, parameters and one arena: what a loaded engine with one request holds. */
+  readonly residentBytes: number;
+  /** Of {@link fileBytes}. */
+  readonly multiplier: number;
+  /**
+   * The most bytes that each phase of loading held for the model, in JavaScript, on the wasm heap and on the GPU, and how many times the
+   * file that is. The bytes of a file that the page handed in are the page's own.
+   */
+  readonly phases: readonly {
+    readonly phase: LoadPhase;
+    readonly residentBytes: number;
+    readonly multiplier: number;
+  }[];
+}
+
 /** What an engine is made of. */
 export interface EngineReport {
   readonly model: string;
@@ -198,7 +222,7 @@ export interface EngineReport {
   readonly weights: { readonly bytes: number };
   readonly layers: readonly LayerReport[];
   readonly accounts: {
-    readonly load: { readonly fileBytes: number; readonly residentBytes: number; readonly multiplier: number };
+    readonly load: LoadAccount;
     readonly batch: readonly { readonly n: number; readonly arenaBytes: number }[];
     /** The ledger's edges so far; absent where there is no GPU. */
     readonly copies?: { readonly edges: readonly LedgerEdge[] };
