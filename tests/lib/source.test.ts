@@ -64,6 +64,10 @@ describe("a model's file", () => {
       () => file.bytes(),
       (error) => error instanceof FramewayError && error.kind === "closed",
     );
+    assert.deepEqual(await file.again(), content);
+    const read = await readModel(answer());
+    read.take();
+    await assert.rejects(read.again(), { kind: "bad-source" });
     for (const own of [content, content.buffer]) {
       assert.deepEqual(phases(await readModel(own)), { import: 2000, ready: 500 });
     }

@@ -14,9 +14,12 @@ export class ModelFile {
   readonly #fetched: number;
   /** Bytes held here from then on. */
   readonly #held: number;
+  readonly #source: ModelSource;
 
-  constructor(bytes: Uint8Array, fetched = 0) {
+  /** `fetched`: the most bytes that were held while it came, where it was not the page that brought it. */
+  constructor(bytes: Uint8Array, source: ModelSource, fetched = 0) {
     this.#bytes = bytes;
+    this.#source = source;
     this.#fetched = fetched;
     this.#held = fetched > 0 ? bytes.buffer.byteLength : 0;
   }
@@ -34,6 +37,20 @@ export class ModelFile {
     return bytes;
   }
 
+  /** The bytes once more, from where they came if they were taken. */
+  async again(): Promise<Uint8Array> {
+    if (this.#bytes) return this.#bytes;
+    if (this.#source instanceof Response) {
+      throw new FramewayError(
+        "bad-source",
+        "an answer of the network can be read only once",
+        "model",
+        "compile from its address or its bytes",
+      );
+    }
+    return (await readModel(this.#source)).bytes();
+  }
+
   /** The account of a load with what is held in JavaScript added. */
   account(load: LoadAccount): LoadAccount {
     const entry = (phase: LoadPhase, residentBytes: number) => ({
@@ -49,6 +66,7 @@ export class ModelFile {
 
 async function download(
   response: Response,
+  source: ModelSource,
   onProgress: ((progress: Progress) => void) | undefined,
 ): Promise<ModelFile> {
   if (!response.ok) {
@@ -62,7 +80,7 @@ async function download(
   const total = Number(response.headers.get("content-length")) || 0;
   if (!response.body || !onProgress) {
     const all = new Uint8Array(await response.arrayBuffer());
-    return new ModelFile(all, all.byteLength);
+    return new ModelFile(all, source, all.byteLength);
   }
   // As big as the header says, so that nothing is held twice; a compressed answer is longer than that.
   let bytes = new Uint8Array(Math.min(total, MOST_AHEAD));
@@ -82,15 +100,15 @@ async function download(
     done += value.byteLength;
     onProgress({ phase: "fetch", done, total: Math.max(total, done) });
   }
-  return new ModelFile(bytes.subarray(0, done), most);
+  return new ModelFile(bytes.subarray(0, done), source, most);
 }
 
 /** The bytes of a model, wherever they are. */
 export async function readModel(source: ModelSource, onProgress?: (progress: Progress) => void): Promise<ModelFile> {
-  if (source instanceof Uint8Array) return new ModelFile(source);
-  if (source instanceof ArrayBuffer) return new ModelFile(new Uint8Array(source));
-  if (source instanceof Blob) return new ModelFile(new Uint8Array(await source.arrayBuffer()), source.size);
-  if (source instanceof Response) return download(source, onProgress);
+  if (source instanceof Uint8Array) return new ModelFile(source, source);
+  if (source instanceof ArrayBuffer) return new ModelFile(new Uint8Array(source), source);
+  if (source instanceof Blob) return new ModelFile(new Uint8Array(await source.arrayBuffer()), source, source.size);
+  if (source instanceof Response) return download(source, source, onProgress);
   if (typeof source !== "string" && !(source instanceof URL)) {
     throw new FramewayError(
       "bad-source",
@@ -111,5 +129,5 @@ export async function readModel(source: ModelSource, onProgress?: (progress: Pro
       "check the address, and CORS if it is another origin's",
     );
   }
-  return download(response, onProgress);
+  return download(response, source, onProgress);
 }
