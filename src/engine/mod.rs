@@ -1,12 +1,14 @@
 //! The compiled engine: a recording, packed weights and the ports of the model. Made without a GPU.
 
 mod compile;
+mod eaters;
 mod options;
 mod report;
 mod residency;
 mod verify;
 
 pub use compile::{Target, compile, compile_graph, compile_keeping_graph, compile_owned, compile_with_graph};
+pub use eaters::Eater;
 pub use options::{Bytes, CompileOptions, Copies, Keep, MemoryLimits, PostprocessList};
 pub use report::{Build, Cost, Detail, EngineReport};
 pub use residency::{Phase, Residency};

@@ -1,6 +1,6 @@
 //! The inspector: what an engine is made of, layer by layer, and what it costs.
 
-use super::{Engine, Phase, Residency};
+use super::{Eater, Engine, Phase, Residency};
 use crate::graph::{Graph, Node};
 use crate::lower::{Layer, LayerTensor};
 use crate::ops::{Op, Step};
@@ -76,6 +76,9 @@ pub struct EngineReport {
     pub arena: ArenaReport,
     pub weights: WeightsReport,
     pub layers: Vec<LayerReport>,
+    /// Who takes how much memory, the biggest at the peak first; left out by `names`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub eaters: Vec<Eater>,
     pub accounts: Accounts,
     pub totals: Totals,
 }
@@ -129,7 +132,7 @@ pub struct LayerReport {
     pub workspace_offset: Option<u64>,
     pub first_step: u32,
     pub last_step: u32,
-    /// Part of the arena's peak that its results hold, 0 where they are not alive then.
+    /// Part of the arena's peak that is its own, as in the table of eaters.
     pub share_of_peak: f64,
     #[serde(flatten)]
     pub cost: Cost,
@@ -235,11 +238,14 @@ impl Engine {
     pub fn inspect(&self, detail: Detail) -> EngineReport {
         let build = &self.build;
         let plan = &build.plan;
-        let peak = plan.lower_bound.max(1) as f64;
-        let layers = build.layers.iter().zip(&build.costs).enumerate();
-        let layers: Vec<LayerReport> = layers
-            .map(|(index, (layer, &cost))| layer_report(index, layer, cost, plan.peak_step, peak, detail))
-            .collect();
+        let eaters = super::eaters::eaters(self);
+        let mut shares = vec![0.0; build.layers.len()];
+        for (index, share) in eaters.iter().filter_map(|row| Some((row.layer?, row.share_of_peak))) {
+            shares[index] = share;
+        }
+        let layers = build.layers.iter().zip(&build.costs).zip(shares).enumerate();
+        let layers: Vec<LayerReport> =
+            layers.map(|(index, ((layer, &cost), share))| layer_report(index, layer, cost, share, detail)).collect();
         let resident = self.recording.weights_bytes + self.recording.arena_bytes + self.recording.params.len() as u64;
         let file_bytes = build.file_bytes.max(1) as f64;
         let phase = |&(phase, resident_bytes): &(Phase, u64)| PhaseAccount {
@@ -282,19 +288,17 @@ impl Engine {
                 traffic_bytes: build.costs.iter().map(|c| c.traffic_bytes).sum(),
             },
             layers,
+            eaters: if detail == Detail::Detailed { eaters } else { Vec::new() },
         }
     }
 }
 
-fn layer_report(index: usize, layer: &Layer, cost: Cost, peak_step: u32, peak: f64, detail: Detail) -> LayerReport {
+fn layer_report(index: usize, layer: &Layer, cost: Cost, share_of_peak: f64, detail: Detail) -> LayerReport {
     let detailed = detail == Detail::Detailed;
     let tensors = |list: &[LayerTensor]| {
         let list = if detailed { list } else { &[] };
         list.iter().map(tensor_report).collect::<Vec<_>>()
     };
-    let alive = |t: &&LayerTensor| t.offset.is_some() && t.life[0] <= peak_step && peak_step < t.life[1];
-    let held: u64 = layer.outputs.iter().filter(alive).map(|t| t.bytes).sum::<u64>()
-        + if index as u32 == peak_step { layer.workspace } else { 0 };
     LayerReport {
         index,
         name: layer.name.clone(),
@@ -308,7 +312,7 @@ fn layer_report(index: usize, layer: &Layer, cost: Cost, peak_step: u32, peak: f
         workspace_offset: layer.workspace_offset.filter(|_| detailed),
         first_step: layer.first_step,
         last_step: layer.last_step,
-        share_of_peak: held as f64 / peak,
+        share_of_peak,
         cost,
     }
 }

@@ -26,7 +26,9 @@ test("inspect prints the layers and the arena against its bound", async () => {
   const { code, stdout } = await frameway("inspect", BLAZEFACE);
   expect(code).toBe(0);
   expect(stdout).toContain("input  input:0: float32[1, 128, 128, 3]");
-  expect(stdout).toContain("Biggest results");
+  expect(stdout).toContain("What takes memory: 10 of");
+  expect(stdout).toMatch(/layer +operator +inputs +outputs +MB written +MB at peak +of peak/);
+  expect(stdout).toMatch(/while compiling, times the file: import \d\.\d\d, optimize/);
   expect(stdout).toMatch(/arena .*no plan can be smaller/);
 });
 
@@ -36,6 +38,13 @@ test("inspect --json is the report, and its layers agree with its totals", async
   expect(inputs[0]).toMatchObject({ name: "input:0", shape: [1, 128, 128, 3], dtype: "float32", layout: "row-major" });
   expect(report.arena.bytes).toBe(report.arena.lowerBound);
   expect(report.layers).toHaveLength(report.totals.layers);
+  const atPeak = report.eaters.reduce((sum, eater) => sum + eater.peakBytes, 0);
+  expect(atPeak).toBe(report.arena.lowerBound);
+  expect(report.eaters[0]).toMatchObject({
+    op: expect.any(String),
+    inputs: expect.any(Array),
+    outputs: expect.any(Array),
+  });
   const flops = report.layers.reduce((sum, layer) => sum + layer.flops, 0);
   expect(flops).toBe(report.totals.flops);
   // 30,760,960 multiply-adds in the convolutions, and the element-wise rest.

@@ -49,6 +49,19 @@ for (const [name, width] of [
       }
     });
 
+    test("the table of what takes memory is the report's", async ({ page }) => {
+      await page.goto(GALLERY);
+      const arena = page.locator("#arena");
+      await arena.getByText("What takes the memory, as a table").click();
+      const rows = arena.locator("tbody tr");
+      const eaters = await arena.evaluate((element) => element.engine.inspect("detailed").eaters);
+      await expect(rows).toHaveCount(eaters.length);
+      const first = await rows.first().locator("td").allInnerTexts();
+      expect(first[0]).toBe(`${eaters[0].layer}`);
+      expect(first[2]).toBe(eaters[0].op);
+      expect(first[7]).toBe(`${(100 * eaters[0].shareOfPeak).toFixed(0)} %`);
+    });
+
     test("labels stay where they are while their numbers change", async ({ page }) => {
       await page.goto(GALLERY);
       const places = () =>

@@ -14,8 +14,8 @@ import {
 import { type ArenaView, drawArena } from "./arena-view.js";
 import { html, setAttributes, setText, table } from "./dom.js";
 import { DiagramElement, define, noticeOf } from "./element.js";
-import { formatBytes, shortName } from "./format.js";
-import type { EngineLike, EngineReport, LayerReport } from "./types.js";
+import { formatBytes, formatShape, shortName } from "./format.js";
+import type { EngineLike, EngineReport, LayerReport, MemoryEater } from "./types.js";
 
 const STYLE = `
 .bars { display: grid; grid-template-columns: max-content 1fr max-content; gap: 4px 10px; align-items: center; margin-bottom: 14px; }
@@ -73,6 +73,12 @@ export class FramewayArena extends DiagramElement {
   readonly #slider = html("input", { type: "range", min: 0, max: 0, step: 1, value: 0, "aria-label": "Layer" });
   readonly #panel = html("div", { class: "layer" });
   readonly #tablePlace = html("div", { class: "scroll" });
+  readonly #table: HTMLDetailsElement = html(
+    "details",
+    {},
+    html("summary", {}, "What takes the memory, as a table"),
+    this.#tablePlace,
+  );
   readonly #body: HTMLElement = html(
     "div",
     {},
@@ -82,7 +88,7 @@ export class FramewayArena extends DiagramElement {
     this.#slider,
     this.#panel,
     legend(),
-    html("details", {}, html("summary", {}, "The biggest layers as a table"), this.#tablePlace),
+    this.#table,
   );
   readonly #missing = html("div", { hidden: true });
 
@@ -175,7 +181,8 @@ export class FramewayArena extends DiagramElement {
     this.#slider.style.marginInlineStart = `${view.plot.left + column / 2 - thumb / 2}px`;
     setAttributes(this.#slider, { max: report.layers.length - 1 });
     if (this.#selected >= 0) this.#slider.value = `${this.#selected}`;
-    this.#tablePlace.replaceChildren(tableOf(report));
+    this.#table.hidden = report.eaters === undefined;
+    this.#tablePlace.replaceChildren(tableOf(report.eaters ?? []));
     this.#light(this.#selected);
   }
 
@@ -290,30 +297,24 @@ function legend(): HTMLElement {
   );
 }
 
-/** Layers by the bytes they write, most first. */
-function tableOf({ layers }: EngineReport): HTMLTableElement {
-  const written = (layer: LayerReport) =>
-    layer.workspaceBytes + (layer.outputs ?? []).reduce((sum, { bytes }) => sum + bytes, 0);
-  const rows = [...layers]
-    .sort((a, b) => written(b) - written(a) || a.index - b.index)
-    .map((layer) => {
-      const share = layer.shareOfPeak === undefined ? "" : `${(100 * layer.shareOfPeak).toFixed(0)} %`;
-      const out = (layer.outputs ?? []).map((tensor) => tensor.shape.join("×")).join(", ");
-      return [
-        `${layer.index}`,
-        shortName(layer.name),
-        layer.op,
-        out,
-        formatBytes(written(layer)),
-        formatBytes(layer.workspaceBytes),
-        share,
-      ];
-    });
+/** Who takes how much memory, as the report ranks them. */
+function tableOf(eaters: readonly MemoryEater[]): HTMLTableElement {
+  const shapes = (list: MemoryEater["inputs"]) => list.map(formatShape).join(", ");
+  const rows = eaters.map((row) => [
+    row.layer === undefined ? "" : `${row.layer}`,
+    shortName(row.name),
+    row.op,
+    shapes(row.inputs),
+    shapes(row.outputs),
+    formatBytes(row.bytes),
+    formatBytes(row.peakBytes),
+    `${(100 * row.shareOfPeak).toFixed(0)} %`,
+  ]);
   return table(
-    "Layers by memory",
-    ["Layer", "Name", "Op", "Output", "Writes", "Workspace", "Of peak"],
+    "What takes memory",
+    ["Layer", "Name", "Op", "Input", "Output", "Writes", "At the peak", "Of peak"],
     rows,
-    [0, 4, 5, 6],
+    [0, 5, 6, 7],
   );
 }
 

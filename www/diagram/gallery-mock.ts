@@ -209,12 +209,28 @@ export function network(blocks: number): EngineReport {
   const live = (step: number) =>
     placed.filter((t) => t.start <= step && step <= t.end).reduce((sum, t) => sum + t.bytes, 0);
   const lowerBound = Math.max(...layers.map((_, step) => live(step)));
+  const peakStep = layers.findIndex((_, step) => live(step) === lowerBound);
   const naive = tensors.reduce((sum, t) => sum + t.bytes, 0);
   const finished = layers.map((l) => (l.workspaceBytes > 0 ? { ...l, workspaceOffset: top } : l));
+  const eaters = finished.map(({ index, name, op, inputs = [], outputs = [], workspaceBytes }) => {
+    const held = placed.filter((t) => outputs.includes(t) && t.start <= peakStep && peakStep <= t.end);
+    const peakBytes = held.reduce((sum, t) => sum + t.bytes, 0);
+    return {
+      layer: index,
+      name,
+      op,
+      inputs: inputs.map(({ shape }) => shape),
+      outputs: outputs.map(({ shape }) => shape),
+      bytes: outputs.reduce((sum, t) => sum + t.bytes, workspaceBytes),
+      peakBytes,
+      shareOfPeak: peakBytes / lowerBound,
+    };
+  });
   return {
     model: "residual",
     arena: { bytes, lowerBound, naive, alignment: 256, planner: "greedy by size" },
     layers: finished,
+    eaters: eaters.sort((a, b) => b.peakBytes - a.peakBytes || b.bytes - a.bytes),
   };
 }
 

@@ -114,6 +114,21 @@ export interface LayerReport {
   readonly gpuMs?: number | undefined;
 }
 
+/** A row of the ranked table of what takes memory. */
+export interface MemoryEater {
+  /** Index of the layer; absent for an input of the model. */
+  readonly layer?: number;
+  readonly name: string;
+  readonly op: string;
+  /** Shapes of what it reads and writes. */
+  readonly inputs: readonly (readonly number[])[];
+  readonly outputs: readonly (readonly number[])[];
+  /** Bytes it writes, workspace included, and those of the arena that are its own at the peak. */
+  readonly bytes: number;
+  readonly peakBytes: number;
+  readonly shareOfPeak: number;
+}
+
 /** `engine.inspect("detailed")`, as far as the arena map reads it. */
 export interface EngineReport {
   readonly model?: unknown;
@@ -127,6 +142,8 @@ export interface EngineReport {
     readonly steps?: number;
   };
   readonly layers: readonly LayerReport[];
+  /** Who takes how much memory, ranked. */
+  readonly eaters?: readonly MemoryEater[];
 }
 
 /** What the arena map uses of an engine. */

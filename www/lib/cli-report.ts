@@ -1,7 +1,7 @@
 import type { InspectOutput } from "./cli.js";
 import type { LayerReport, TensorDesc } from "./types.js";
 
-/** Rows of the table of the biggest layers. */
+/** Rows of the table of what takes memory. */
 const EATERS = 10;
 
 function bytes(n: number): string {
@@ -24,8 +24,12 @@ function table(head: readonly string[], rows: readonly (readonly string[])[], ri
   return [line(head), line(widths.map((w) => "─".repeat(w))), ...rows.map(line)].join("\n");
 }
 
+function dims(shape: readonly number[]): string {
+  return shape.join("x") || "scalar";
+}
+
 function shapes(tensors: readonly { readonly shape: readonly number[] }[] | undefined): string {
-  return (tensors ?? []).map((t) => t.shape.join("x") || "scalar").join(" ");
+  return (tensors ?? []).map((t) => dims(t.shape)).join(" ");
 }
 
 function cards(title: string, tensors: readonly TensorDesc[]): string {
@@ -54,14 +58,18 @@ export function describeEngine({ inputs, outputs, report }: InspectOutput): stri
     bytes(layer.trafficBytes),
     layer.shareOfPeak > 0 ? `${(layer.shareOfPeak * 100).toFixed(0)} %` : "",
   ]);
-  const eaters = [...layers].sort((a, b) => outputBytes(b) - outputBytes(a)).slice(0, EATERS);
-  const eaterRows = eaters.map((layer) => [
-    layer.name,
-    layer.op,
-    shapes(layer.inputs?.filter((t) => t.offset !== undefined)),
-    shapes(layer.outputs),
-    (outputBytes(layer) / 1e6).toFixed(3),
-  ]);
+  const eaters = report.eaters ?? [];
+  const eaterRows = eaters
+    .slice(0, EATERS)
+    .map((row) => [
+      row.name,
+      row.op,
+      row.inputs.map(dims).join(" "),
+      row.outputs.map(dims).join(" "),
+      (row.bytes / 1e6).toFixed(3),
+      (row.peakBytes / 1e6).toFixed(3),
+      `${(row.shareOfPeak * 100).toFixed(0)} %`,
+    ]);
   const { load, batch } = accounts;
   const phases = load.phases.map(({ phase, multiplier }) => `${phase} ${multiplier.toFixed(2)}`);
   return `${[
@@ -75,8 +83,8 @@ export function describeEngine({ inputs, outputs, report }: InspectOutput): stri
       [0, 5, 6, 7, 8],
     ),
     "",
-    "Biggest results",
-    table(["layer", "operator", "inputs", "outputs", "MB"], eaterRows, [4]),
+    `What takes memory: ${eaterRows.length} of ${eaters.length}, by what they hold in step ${arena.peakStep}, where most is held`,
+    table(["layer", "operator", "inputs", "outputs", "MB written", "MB at peak", "of peak"], eaterRows, [4, 5, 6]),
     "",
     `arena     ${bytes(arena.bytes)}  (a buffer each ${bytes(arena.naive)}, lower bound ${bytes(arena.lowerBound)}: ${over}; ${arena.planner})`,
     `weights   ${bytes(weights.bytes)}, shared by all requests`,

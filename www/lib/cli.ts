@@ -11,7 +11,7 @@ import { wasm } from "./wasm.js";
 const USAGE = `frameway: what a model becomes in the browser, told without a GPU
 
   frameway inspect MODEL [--shape NAME=1,3,320,320]… [--json]
-      Compiles the model and prints its layers, its arena against the lower bound, and its biggest tensors.
+      Compiles the model and prints its layers, its arena against the lower bound, and what takes the memory.
       --shape NAME=DIMS   fixes the dynamic dimensions of an input; may be given for several inputs
       --limit POOL=BYTES  most bytes of activations, workspace or weights: 8MiB, 500000
       --json              prints the whole report as JSON

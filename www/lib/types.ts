@@ -178,13 +178,32 @@ export interface LayerReport {
   /** First and last step its results occupy memory. */
   readonly firstStep: number;
   readonly lastStep: number;
-  /** Part of the arena's peak that its tensors hold, 0..1. */
+  /** Part of the arena's peak that is its own, 0..1; see {@link MemoryEater}. */
   readonly shareOfPeak: number;
   /** Multiplications and additions, estimated from the shapes; a multiply-add counts two. */
   readonly flops: number;
   /** Bytes of operands, constants and results, each once. */
   readonly trafficBytes: number;
   readonly gpuMs?: number;
+}
+
+/** A row of the ranked table of what takes memory. */
+export interface MemoryEater {
+  /** Index of the layer; absent for an input of the model. */
+  readonly layer?: number;
+  readonly name: string;
+  /** Its operator; `Input` for an input of the model. */
+  readonly op: string;
+  /** Shapes of what it reads, constants left out. */
+  readonly inputs: readonly (readonly number[])[];
+  /** Shapes of what it writes. */
+  readonly outputs: readonly (readonly number[])[];
+  /** Bytes of its results and its workspace. */
+  readonly bytes: number;
+  /** Bytes of the arena that are its own at the peak, alignment included: the rows add up to the arena's lower bound. */
+  readonly peakBytes: number;
+  /** Of the peak, 0..1. */
+  readonly shareOfPeak: number;
 }
 
 /** What a model takes in memory for what it is on disk. */
@@ -221,6 +240,8 @@ export interface EngineReport {
   };
   readonly weights: { readonly bytes: number };
   readonly layers: readonly LayerReport[];
+  /** Who takes how much memory: the biggest at the peak first, then the biggest altogether. Left out by `inspect("names")`. */
+  readonly eaters?: readonly MemoryEater[];
   readonly accounts: {
     readonly load: LoadAccount;
     readonly batch: readonly { readonly n: number; readonly arenaBytes: number }[];
