@@ -61,6 +61,35 @@ impl ErrorKind {
     }
 }
 
+impl ErrorKind {
+    /// What helps in most cases: the hint of errors that know no better.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::UnsupportedOp => {
+                "`npx frameway inspect MODEL` lists every operator that is not served; export the model without them"
+            }
+            Self::InvalidModel => {
+                "check that the file is complete and an ONNX model; `npx frameway inspect MODEL` reads it without a GPU"
+            }
+            Self::ShapeMismatch => {
+                "compare with the shapes in engine.inputs; another shape needs another compile() with `shapes`"
+            }
+            Self::DtypeMismatch => "compare with the dtypes in engine.inputs, and hand in the typed array of that type",
+            Self::DeviceMismatch => "use one GPUDevice: runtime.device, or your own in Runtime.create({ device })",
+            Self::LayoutMismatch => "hand in a contiguous row-major tensor, or compile with copies: \"report\"",
+            Self::MemoryLimit => "use a smaller input shape, or close engines and requests that are no longer needed",
+            Self::Busy => "await the run before, or acquire another request",
+            Self::StaleOutput => "read outputs before the next run, or keep a copy with detach()",
+            Self::Canceled => "call it again when its result is wanted",
+            Self::DeviceLost => "make a new Runtime and compile again",
+            Self::NoWebgpu => "use a browser with WebGPU, over https or from localhost",
+            Self::BadSource => "look at the options and sources in the package's types: index.d.ts",
+            Self::PlanMismatch => "compile the model again with this version",
+            Self::Closed => "make a new one",
+        }
+    }
+}
+
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -90,6 +119,12 @@ impl Error {
             None => place.to_string(),
         });
         self
+    }
+
+    /// Names the place where none is named yet.
+    #[must_use]
+    pub fn or_at(self, place: impl fmt::Display) -> Self {
+        if self.0.place.is_some() { self } else { self.at(place) }
     }
 
     /// Says what the caller can do.
@@ -153,5 +188,7 @@ mod tests {
             .at("model m")
             .hint("pass shapes");
         assert_eq!(e.to_string(), "shape-mismatch: input \"x\" in model m: expected 3, got 4 (pass shapes)");
+        assert_eq!(e.clone().or_at("elsewhere"), e);
+        assert_eq!(Error::new(ErrorKind::Busy, "it runs").or_at("request").place(), Some("request"));
     }
 }

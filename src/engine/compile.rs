@@ -76,13 +76,14 @@ fn compile_file(
     phases.enter(Phase::Import);
     let format = options.format.as_deref().map(format_named).transpose()?;
     let import_options = ImportOptions { shapes: options.shapes.clone() };
-    let mut graph = import::import(&bytes, format, &import_options)?;
+    let mut graph = import::import(&bytes, format, &import_options).map_err(|e| e.or_at("model"))?;
     let file_bytes = bytes.len() as u64;
     drop(bytes);
     if let Some(name) = &options.name {
         graph.name.clone_from(name);
     }
-    compile_phases(graph, file_bytes, options, target, phases).map(|(engine, _)| engine)
+    let place = format!("model {:?}", graph.name);
+    compile_phases(graph, file_bytes, options, target, phases).map(|(engine, _)| engine).map_err(|e| e.or_at(place))
 }
 
 fn format_named(word: &str) -> Result<Format> {

@@ -128,7 +128,7 @@ impl Summary {
 pub fn import(bytes: &[u8], format: Option<Format>, options: &ImportOptions) -> Result<Graph> {
     match format.unwrap_or_else(|| Format::sniff(bytes)) {
         Format::Onnx => onnx::import(bytes, options),
-        other => Err(not_importable(other)),
+        other => Err(not_importable(other, bytes)),
     }
 }
 
@@ -139,14 +139,20 @@ pub fn import(bytes: &[u8], format: Option<Format>, options: &ImportOptions) -> 
 pub fn summary(bytes: &[u8], format: Option<Format>) -> Result<Summary> {
     match format.unwrap_or_else(|| Format::sniff(bytes)) {
         Format::Onnx => onnx::summary(bytes),
-        other => Err(not_importable(other)),
+        other => Err(not_importable(other, bytes)),
     }
 }
 
-fn not_importable(format: Format) -> Error {
+fn not_importable(format: Format, bytes: &[u8]) -> Error {
     match format {
-        Format::Plan => Error::new(ErrorKind::InvalidModel, "a plan file is a compiled engine, not a model")
-            .hint("load it with format \"plan\""),
+        Format::Plan => {
+            let what = if bytes.starts_with(PLAN_MAGIC) {
+                "this is a plan file, and this version reads none"
+            } else {
+                "this is no plan file"
+            };
+            Error::new(ErrorKind::PlanMismatch, what).hint("compile the model itself, an ONNX file, without `format`")
+        }
         _ => Error::new(ErrorKind::InvalidModel, "TFLite files cannot be read yet").hint("convert the model to ONNX"),
     }
 }

@@ -174,6 +174,7 @@ impl Gpu {
     pub(super) fn alive(&self) -> Result<()> {
         match self.lost() {
             Some(lost) => Err(Error::new(ErrorKind::DeviceLost, format!("{}: {}", lost.reason, lost.message))
+                .at("GPUDevice")
                 .hint("make a new Runtime and load the engine again")),
             None => Ok(()),
         }
@@ -260,7 +261,9 @@ fn watch(device: &wgpu::Device, owned: bool) -> Arc<Mutex<Health>> {
 }
 
 fn no_webgpu(cause: &dyn std::fmt::Display) -> Error {
-    Error::new(ErrorKind::NoWebgpu, format!("there is no GPU to be had: {cause}")).hint(NO_WEBGPU_ADVICE)
+    Error::new(ErrorKind::NoWebgpu, format!("there is no GPU to be had: {cause}"))
+        .at("GPUAdapter")
+        .hint(NO_WEBGPU_ADVICE)
 }
 
 /// What someone without WebGPU can do.

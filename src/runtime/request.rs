@@ -81,7 +81,9 @@ impl Cancel {
 }
 
 fn canceled() -> Error {
-    Error::new(ErrorKind::Canceled, "acquiring a request was canceled")
+    Error::new(ErrorKind::Canceled, "the wait for a request was canceled")
+        .at("acquire()")
+        .hint("acquire() again when one is wanted: nothing was taken")
 }
 
 impl RequestPool {
@@ -196,6 +198,11 @@ impl Drop for Ticket {
 }
 
 impl Pool {
+    /// One of its requests, as errors name it.
+    fn place(&self) -> String {
+        format!("request of engine {:?}", self.loaded.engine.name)
+    }
+
     fn closed_error(&self) -> Error {
         super::load::closed(&format!("request pool of engine {:?}", self.loaded.engine.name))
     }
@@ -266,6 +273,7 @@ impl Handle {
                 Ok(())
             }
             None => Err(Error::new(ErrorKind::Busy, "the request was released and somebody else has it now")
+                .at(self.pool.place())
                 .hint("acquire() another one")),
         }
     }
@@ -294,6 +302,7 @@ impl Request {
     pub fn start(&self, feeds: &[(&str, Feed<'_>)]) -> Result<impl Future<Output = Result<Lease>> + use<>> {
         if self.handle.member.context.in_flight() > 0 {
             return Err(Error::new(ErrorKind::Busy, "the request is still running")
+                .at(self.handle.pool.place())
                 .hint("await the run before, or acquire another request"));
         }
         self.begin(feeds, false)
@@ -311,7 +320,8 @@ impl Request {
         overlapped: bool,
     ) -> Result<impl Future<Output = Result<Lease>> + use<>> {
         self.handle.claim()?;
-        let pending: Pending = self.handle.member.context.submit(feeds, overlapped)?;
+        let submitted = self.handle.member.context.submit(feeds, overlapped);
+        let pending: Pending = submitted.map_err(|e| e.or_at(self.handle.pool.place()))?;
         let handle = Rc::clone(&self.handle);
         Ok(async move {
             let Done { slot, run, times } = pending.wait().await?;

@@ -6,9 +6,10 @@ use wasm_bindgen::JsValue;
 
 /// The object of an error.
 pub(super) fn thrown(error: &Error) -> JsValue {
-    let mut fields = vec![("kind", error.kind().as_str().into()), ("message", error.message().into())];
+    let hint = error.advice().unwrap_or(error.kind().advice());
+    let (kind, message) = (error.kind().as_str(), error.message());
+    let mut fields = vec![("kind", kind.into()), ("message", message.into()), ("hint", hint.into())];
     fields.extend(error.place().map(|place| ("where", place.into())));
-    fields.extend(error.advice().map(|hint| ("hint", hint.into())));
     object(&fields)
 }
 

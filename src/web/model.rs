@@ -32,7 +32,7 @@ enum StatedDim {
 /// `invalid-model` for a damaged or foreign file.
 #[wasm_bindgen(js_name = statedInputs)]
 pub fn stated_inputs(bytes: &[u8]) -> Result<String, JsValue> {
-    let summary = import::summary(bytes, None).map_err(|e| thrown(&e))?;
+    let summary = import::summary(bytes, None).map_err(|e| thrown(&e.or_at("model")))?;
     let dim = |d: Dim| match d {
         Dim::Fixed(n) => StatedDim::Fixed(n),
         Dim::Symbolic(name) => StatedDim::Symbolic(name),

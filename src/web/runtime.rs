@@ -224,12 +224,16 @@ async fn create(options: String, device: JsValue) -> Result<RuntimeHandle> {
         } else {
             ("there is no navigator.gpu here", NO_WEBGPU_ADVICE)
         };
-        return Err(Error::new(ErrorKind::NoWebgpu, message).hint(hint));
+        return Err(Error::new(ErrorKind::NoWebgpu, message).at("navigator.gpu").hint(hint));
     }
     let foreign: Option<Rc<dyn ForeignDevice>> = match class(&device).as_str() {
         _ if device.is_undefined() || device.is_null() => None,
         "GPUDevice" => Some(Rc::new(Shared::of(device))),
-        _ => return Err(Error::new(ErrorKind::DeviceMismatch, "`device` is no GPUDevice")),
+        _ => {
+            return Err(Error::new(ErrorKind::DeviceMismatch, "`device` is no GPUDevice")
+                .at("Runtime.create()")
+                .hint("hand in what requestDevice() resolved with, awaited, or nothing"));
+        }
     };
     let runtime = Runtime::create(RuntimeOptions { power_preference, clock: now, limits, foreign }).await?;
     if let Some(device) = runtime.raw_device() {
@@ -269,6 +273,7 @@ impl ForeignDevice for Shared {
             return Ok(());
         }
         Err(Error::new(ErrorKind::DeviceMismatch, "this browser does not let a device be shared")
+            .at("Runtime.create()")
             .hint("let the runtime make its own device, and take that from `runtime.device`"))
     }
 

@@ -87,7 +87,7 @@ export class Profiles {
 
   /** The engine for these feeds; compiled once for each set of shapes. */
   async for(feeds: Feeds): Promise<LoadedHandle> {
-    if (this.#closed) throw new FramewayError("closed", "the engine was closed", "engine");
+    if (this.#closed) throw new FramewayError("closed", "it was closed", "engine", "compile the model again");
     const shapes = Object.fromEntries(
       this.#inputs.map((input) => [input.name, shapeFrom(input, feeds[input.name], this.#preprocess[input.name])]),
     );

@@ -281,7 +281,14 @@ export class RequestPool {
   #acquire(signal: AbortSignal | undefined, origin: Origin): Promise<InferRequest> {
     return guarded(async () => {
       const pool = await this.#making;
-      if (signal?.aborted) throw new FramewayError("canceled", "the wait for a request was canceled");
+      if (signal?.aborted) {
+        throw new FramewayError(
+          "canceled",
+          "the wait for a request was canceled before it began",
+          "acquire()",
+          "hand in a signal that is not aborted yet",
+        );
+      }
       const cancel = new CancelHandle();
       const abort = () => cancel.cancel();
       signal?.addEventListener("abort", abort, { once: true });

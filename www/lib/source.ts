@@ -73,7 +73,7 @@ async function download(
     throw new FramewayError(
       "bad-source",
       `the server answered ${response.status} ${response.statusText}`.trim(),
-      response.url,
+      response.url || (source instanceof Response ? "response" : String(source)),
       "check the model's address",
     );
   }

@@ -382,7 +382,10 @@ impl Ledger {
             if over.iter().all(|o| o.0 == "implicit") { ErrorKind::LayoutMismatch } else { ErrorKind::MemoryLimit };
         let edges: Vec<&str> = implicit.iter().map(|e| e.id.as_str()).collect();
         let error = Error::new(kind, words.join("; ")).at("ledger");
-        Err(if edges.is_empty() { error } else { error.hint(format!("not asked for: {}", edges.join(", "))) })
+        Err(error.hint(match &edges[..] {
+            [] => "ledger.snapshot().edges tells what moved where".to_owned(),
+            edges => format!("not asked for: {}", edges.join(", ")),
+        }))
     }
 }
 

@@ -1,6 +1,6 @@
 // A bare page that has the package as `frameway`, a runtime as `runtime` and the small models as `models`.
 import { expect } from "@playwright/test";
-import { increment, multiplications } from "./tiny-model.mjs";
+import { increment, multiplications, unserved } from "./tiny-model.mjs";
 
 const MODELS = {
   increment: increment([64]),
@@ -8,6 +8,7 @@ const MODELS = {
   big: increment([4096]),
   picture: increment([1, 3, 16, 16], "picture"),
   work: multiplications(128, 6),
+  unserved: unserved(),
 };
 
 /** Opens the page; what it complains of is in the list this gives. */

@@ -50,3 +50,8 @@ export function multiplications(n, times) {
   );
   return model("multiplications", nodes, [constant("w", [n, n], new Array(n * n).fill(1 / n))], [n, n]);
 }
+
+/** `y = Unserved(Unknown(x))`: two operators that nobody has. */
+export function unserved() {
+  return model("unserved", [node("Unknown", ["x"], "h"), node("Unserved", ["h"], "y")], [], [4]);
+}
