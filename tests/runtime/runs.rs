@@ -81,7 +81,7 @@ fn wrong_feeds_are_named() {
         };
         assert_eq!(
             run("z", Tensor::f32([4], vec![0.0; 4]).unwrap()).await,
-            "bad-source: the model has no input \"z\" (its inputs are: x)"
+            "bad-source: request of engine \"scale\": the model has no input \"z\" (its inputs are: x)"
         );
         assert_eq!(
             run("x", Tensor::f32([2, 2], vec![0.0; 4]).unwrap()).await,
