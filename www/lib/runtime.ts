@@ -7,6 +7,7 @@ import type { Preprocess } from "./preprocess.js";
 import { isDynamic, Profiles, type Shapes, type StatedInput } from "./profiles.js";
 import { readModel } from "./source.js";
 import { ExplicitTensor, report, type TensorInit } from "./tensor.js";
+import { tune } from "./tuning.js";
 import type { AdapterInfo, MemoryLimits, MemoryReport, ModelSource, PoolUse, Progress } from "./types.js";
 import type { LoadedHandle, RuntimeHandle } from "./wasm/frameway.js";
 import { wasm } from "./wasm.js";
@@ -46,12 +47,6 @@ export interface CompileOptions {
   onProgress?: (progress: Progress) => void;
 }
 
-/**
- * How long kernel variants are measured before the first model is compiled, in milliseconds. Not at all on a software adapter: there
- * compiling two candidates takes half a second, and the rules were made by measuring on one.
- */
-const TUNING_MS = 150;
-
 /** Lets the page draw: compiling holds its thread for a moment. */
 function breathe(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
@@ -64,7 +59,7 @@ export class Runtime {
   readonly #entry: Entry;
   readonly #closing = new AbortController();
   #closed: Promise<unknown> | undefined;
-  #tuned: Promise<unknown> | undefined;
+  #tuned: Promise<void> | undefined;
   /** The account of every byte that moves. */
   readonly ledger: Ledger;
   /** Resolves when the device is gone, also when the runtime is closed (`reason` is then "closed"). */
@@ -126,6 +121,9 @@ export class Runtime {
     const origin = originOf(this.compile);
     return guarded(async () => {
       const { onProgress, ...rest } = options;
+      // The adapter has nothing to do while the model is fetched.
+      this.#tuned ??= wasm().then(({ version }) => tune(this.#handle, this.adapter, version()));
+      this.#tuned.catch(() => {});
       const file = await readModel(source, onProgress);
       const tell =
         onProgress &&
@@ -133,7 +131,6 @@ export class Runtime {
           onProgress({ phase, done, total });
         });
       await breathe();
-      this.#tuned ??= this.#handle.tune(this.adapter.isFallback ? 0 : TUNING_MS, undefined);
       await this.#tuned;
       const given = options.shapes ?? {};
       const { statedInputs } = await wasm();
