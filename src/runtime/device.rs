@@ -3,7 +3,7 @@
 use super::ForeignDevice;
 use super::clock::Clock;
 use super::ledger::Ledger;
-use super::pools::Pools;
+use super::limits::Pools;
 use super::signal::{Sender, Signal, lock, signal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernels::DeviceLimits;

@@ -4,9 +4,9 @@
 use super::device::Gpu;
 use super::kernels::{SlotKind, layout_entry};
 use super::ledger::Class;
+use super::limits::Room;
 use super::load::port_bytes;
 use super::memory::{Buffer, STORAGE, UNIFORM};
-use super::pools::Room;
 use crate::engine::Port;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernels::strided;

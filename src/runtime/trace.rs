@@ -2,10 +2,10 @@
 
 use super::context::Context;
 use super::feed::Feed;
+use super::lease::decode;
 use super::ledger::{Class, Move, MoveKind, Place};
 use super::load::{Part, Step, home};
 use super::memory::STAGING;
-use super::request::decode;
 use crate::engine::{Verification, Verifier};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
