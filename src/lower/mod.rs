@@ -14,6 +14,7 @@ mod place;
 mod prepare;
 
 pub use layers::{Layer, LayerTensor};
+pub use prepare::with_outputs_of_their_own;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Node};
@@ -91,7 +92,7 @@ pub fn lower(graph: &Graph, options: &LowerOptions<'_>) -> Result<Lowered> {
 /// # Errors
 /// As [`lower`].
 pub fn lower_telling(graph: &Graph, options: &LowerOptions<'_>, planned: &mut dyn FnMut()) -> Result<Lowered> {
-    let graph = prepare::with_outputs_of_their_own(graph)?;
+    let graph = with_outputs_of_their_own(graph)?;
     let mut options = options.clone();
     options.limits.max_workspace_bytes = options.max_workspace.unwrap_or(options.limits.max_workspace_bytes);
     let options = &options;

@@ -5,7 +5,10 @@ use crate::tensor::Layout;
 
 /// The graph in which every model output is computed by a node: one that is a constant or a model input gets a copy. An
 /// output listed twice stays one tensor.
-pub(super) fn with_outputs_of_their_own(graph: &Graph) -> Result<Graph> {
+///
+/// # Errors
+/// None for a graph whose outputs are values of its own.
+pub fn with_outputs_of_their_own(graph: &Graph) -> Result<Graph> {
     let mut graph = graph.clone();
     let produced = graph.producers();
     let mut copies: Vec<(ValueId, ValueId)> = Vec::new();

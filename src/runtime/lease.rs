@@ -1,7 +1,8 @@
 //! A lease: the right to read the results of one run, until the request runs again.
 
-use super::context::{Context, Slot};
+use super::context::Context;
 use super::ledger::{Move, MoveKind, Place};
+use super::live::Slot;
 use super::load::{home, port_bytes};
 use super::report::RunTimes;
 use super::request::Handle;
@@ -82,9 +83,9 @@ impl Lease {
         self.handle.pool.loaded.staged.get(output).is_some_and(Option::is_none)
     }
 
-    /// The browser's own buffer that holds output `output`, its offset and its bytes. Valid until the next run.
+    /// Where output `output` lies on the GPU. Valid until the next run.
     #[cfg(target_arch = "wasm32")]
-    pub fn on_gpu(&self, output: usize) -> Result<(wgpu::Buffer, u64, u64)> {
+    pub fn on_gpu(&self, output: usize) -> Result<super::GpuRange> {
         self.context().on_gpu(self.run, output)
     }
 

@@ -29,6 +29,33 @@ impl Drop for Buffer {
     }
 }
 
+/// A range of a buffer of a request's, for the page's own kernels.
+#[cfg(target_arch = "wasm32")]
+#[derive(Debug, Clone)]
+pub struct GpuRange {
+    pub(super) buffer: wgpu::Buffer,
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+#[cfg(target_arch = "wasm32")]
+impl Buffer {
+    /// What a port takes of it.
+    pub(super) fn range(&self, offset: u64, port: &crate::engine::Port) -> GpuRange {
+        GpuRange { buffer: self.raw.clone(), offset, bytes: super::load::port_bytes(port) }
+    }
+}
+
+#[cfg(target_arch = "wasm32")]
+impl GpuRange {
+    /// The browser's own buffer.
+    pub fn raw(&self) -> Option<&wgpu::webgpu::GpuBuffer> {
+        self.buffer.as_webgpu()
+    }
+}
+
 /// A picture on the GPU, 8 bits a channel.
 #[derive(Debug)]
 pub(super) struct Texture {

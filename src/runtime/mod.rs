@@ -17,6 +17,7 @@ mod kernels;
 mod lease;
 pub mod ledger;
 mod limits;
+mod live;
 mod load;
 mod memory;
 mod relay;
@@ -25,20 +26,24 @@ mod request;
 mod request_pool;
 mod run;
 mod signal;
+mod tensor_feed;
 mod timestamps;
 mod trace;
 mod tune;
 
 pub use clock::Clock;
 pub use device::{AdapterInfo, Lost, NO_WEBGPU_ADVICE, PowerPreference};
-pub use feed::{BufferTarget, Feed, FramePass, FrameSlot, FrameSource, Pixels, TensorSource, TextureTarget, Viewed};
+pub use feed::{Feed, FramePass, FrameSlot, FrameSource, Pixels, TextureTarget};
 pub use lease::Lease;
 pub use ledger::Ledger;
 pub use limits::PoolUse;
 pub use load::{LoadTimes, Progress};
+#[cfg(target_arch = "wasm32")]
+pub use memory::GpuRange;
 pub use report::{GpuTimes, RunTimes};
 pub use request::Request;
 pub use request_pool::{Cancel, RequestPool};
+pub use tensor_feed::{BufferTarget, TensorSource, Viewed};
 
 use crate::engine::{Engine, MemoryLimits, Port, Target, Verification};
 use crate::error::Result;

@@ -106,6 +106,14 @@ impl Request {
         self.handle.member.context.in_flight() > 0
     }
 
+    /// Where input `index` is read from: what the caller's own kernels write there needs no copy. A run puts other tensors there,
+    /// too, so it is written anew for each.
+    #[cfg(target_arch = "wasm32")]
+    pub fn input(&self, index: usize) -> Result<super::GpuRange> {
+        self.handle.claim()?;
+        self.handle.member.context.input(index)
+    }
+
     /// Returns the request to its pool. Its leases are stale once somebody else runs it.
     pub fn release(&self) {
         self.handle.release();

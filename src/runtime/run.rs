@@ -1,7 +1,8 @@
 //! A run under way, from submission until its results can be read.
 
-use super::context::{Context, Slot, SlotState};
+use super::context::Context;
 use super::ledger::{Entry, Frame, Move, MoveKind, Place};
+use super::live::{Slot, SlotState};
 use super::load::home;
 use super::report::{GpuTimes, RunTimes, Stopwatch};
 use super::signal::Signal;

@@ -19,13 +19,14 @@ pub struct Card {
 }
 
 impl Card {
-    /// The card, complete.
+    /// The card, complete. Without a name the error's place is `tensor()`.
     ///
     /// # Errors
     /// Names the part that is missing: `shape-mismatch`, `dtype-mismatch`, `layout-mismatch` or `device-mismatch`.
     pub fn complete(self, name: &str) -> Result<TensorDesc> {
+        let place = || if name.is_empty() { "tensor()".to_owned() } else { format!("tensor {name:?}") };
         let missing = |kind, part: &str, hint: &str| {
-            Error::new(kind, format!("the identity card has no {part}")).at(format!("tensor {name:?}")).hint(hint)
+            Error::new(kind, format!("the identity card has no {part}")).at(place()).hint(hint)
         };
         let shape = self.shape.ok_or_else(|| {
             missing(ErrorKind::ShapeMismatch, "shape", "say for instance shape: [1, 3, 128, 128], the outermost first")
@@ -43,7 +44,7 @@ impl Card {
         })?;
         let layout = self.layout.unwrap_or_default();
         let strides = self.strides.unwrap_or_else(|| shape.row_major_strides());
-        let view = View::new(shape, strides, 0).map_err(|e| e.at(format!("tensor {name:?}")))?;
+        let view = View::new(shape, strides, 0).map_err(|e| e.at(place()))?;
         let (shape, strides) = (view.shape().clone(), view.strides().to_vec());
         Ok(TensorDesc { name: name.to_owned(), shape, dtype, strides, layout, device })
     }
@@ -99,6 +100,8 @@ impl Item {
 pub enum Reach {
     /// CPU memory.
     Cpu,
+    /// The memory that a request reads the port from.
+    InPlace,
     /// A buffer of the same GPU device.
     SameDevice,
     /// A picture that the pre-processing kernel samples where it lies.
@@ -181,10 +184,11 @@ pub fn check(given: &TensorDesc, port: &TensorDesc, reach: Reach, sampled: bool)
     }
     // Elements in a GPU buffer are taken as they are.
     let as_is = same_bits(given.dtype, port.dtype);
-    let converted = conversion(given.dtype, port.dtype).filter(|_| as_is || reach != Reach::SameDevice);
+    let in_buffer = matches!(reach, Reach::SameDevice | Reach::InPlace);
+    let converted = conversion(given.dtype, port.dtype).filter(|_| as_is || !in_buffer);
     let shape = Item::new(given.shape == port.shape, port.shape.to_string(), given.shape.to_string(), "");
     let note = match reach {
-        Reach::SameDevice => converted.unwrap_or("elements in a GPU buffer are not converted"),
+        Reach::SameDevice | Reach::InPlace => converted.unwrap_or("elements in a GPU buffer are not converted"),
         _ => converted.unwrap_or("convert the elements first"),
     };
     let dtype = Item::new(converted.is_some(), port.dtype.to_string(), given.dtype.to_string(), note);
@@ -198,6 +202,7 @@ pub fn check(given: &TensorDesc, port: &TensorDesc, reach: Reach, sampled: bool)
     let device = match reach {
         Reach::OtherDevice => Item::new(false, "gpu".into(), "gpu".into(), "the buffer belongs to another GPUDevice"),
         Reach::SameDevice => Item::new(true, "gpu".into(), "gpu".into(), "the same GPUDevice"),
+        Reach::InPlace => Item::new(true, "gpu".into(), "gpu".into(), "the memory that the request reads"),
         _ => Item::new(
             true,
             "gpu".into(),
@@ -206,20 +211,21 @@ pub fn check(given: &TensorDesc, port: &TensorDesc, reach: Reach, sampled: bool)
         ),
     };
     let fits = shape.ok && dtype.ok && reach != Reach::OtherDevice;
-    let mut verdict = Verdict::of(false, shape.ok && as_is, contiguous);
+    let mut verdict = Verdict::of(reach == Reach::InPlace, shape.ok && as_is, contiguous);
     let target = (port.shape.elements() as u64).saturating_mul(port.dtype.gpu_bytes() as u64);
     (verdict.path, verdict.bytes) = match (fits, reach) {
         (false, Reach::OtherDevice) => ("refused: device-mismatch".to_owned(), 0),
         (false, _) if !shape.ok => ("refused: shape-mismatch".to_owned(), 0),
         (false, _) => ("refused: dtype-mismatch".to_owned(), 0),
         (true, _) if given.layout == Layout::C4 => ("refused: layout-mismatch".to_owned(), 0),
+        (true, Reach::InPlace) if verdict.zero_copy => ("read where it lies by the network".to_owned(), 0),
         (true, reach) => {
             let mut steps = Vec::new();
             if !as_is {
                 steps.push("converted on the CPU");
             }
-            steps.push(match (reach, contiguous) {
-                (Reach::SameDevice, _) => "copied inside GPU memory",
+            steps.push(match reach {
+                Reach::SameDevice | Reach::InPlace => "copied inside GPU memory",
                 _ => "uploaded from CPU to GPU memory",
             });
             if !contiguous {

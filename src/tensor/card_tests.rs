@@ -101,6 +101,22 @@ fn one_mutant_a_part_makes_one_red_line() {
 }
 
 #[test]
+fn the_memory_that_a_request_reads_is_read_where_it_lies() {
+    let of = |change: fn(&mut Card)| {
+        let mut c = Card { device: Some(Device::Gpu), ..card() };
+        change(&mut c);
+        check(&c.complete("t").unwrap(), &port(DType::F32), Reach::InPlace, false).verdict
+    };
+    let plain = of(|_| {});
+    assert_eq!((plain.zero_copy, plain.path.as_str(), plain.bytes), (true, "read where it lies by the network", 0));
+    let strided = of(|c| (c.strides, c.layout) = (Some(vec![12, 1, 6, 3]), None));
+    assert_eq!(strided.failed, [Condition::Layout]);
+    assert_eq!(strided.path, "copied inside GPU memory, then laid again on the GPU");
+    let other = of(|c| c.dtype = Some(DType::I32));
+    assert_eq!((other.failed, other.path.as_str()), (vec![Condition::TypeAndShape], "refused: dtype-mismatch"));
+}
+
+#[test]
 fn whole_numbers_of_64_bits_are_converted() {
     let given = Card { dtype: Some(DType::I64), ..card() }.complete("t").unwrap();
     let c = check(&given, &port(DType::I64), Reach::Cpu, false);

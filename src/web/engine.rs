@@ -6,7 +6,7 @@ use super::js::{json, object, promise};
 use super::tensors::{WebFeeds, array, view};
 use crate::engine::{CompileOptions, Copies, Detail, Engine, Keep, Port};
 use crate::error::{Error, ErrorKind, Result};
-use crate::runtime::{Cancel, Lease, LoadOptions, LoadedEngine, Request, RequestPool};
+use crate::runtime::{Cancel, GpuRange, Lease, LoadOptions, LoadedEngine, Request, RequestPool};
 use crate::tensor::TensorDesc;
 use js_sys::{Array, Promise};
 use serde::Serialize;
@@ -277,6 +277,14 @@ impl RequestHandle {
         promise(finished(started))
     }
 
+    /// Where input `index` is read from: `{ buffer, offset, bytes }`. A tensor that lies there is not copied.
+    ///
+    /// # Errors
+    /// `closed`; `busy` where the request was released and somebody else has it; `bad-source` for an input that takes frames alone.
+    pub fn input(&self, index: usize) -> std::result::Result<JsValue, JsValue> {
+        self.request.input(index).map(range).map_err(|e| thrown(&e))
+    }
+
     /// True while a run is under way.
     #[wasm_bindgen(getter)]
     #[must_use]
@@ -320,10 +328,7 @@ impl LeaseHandle {
     /// # Errors
     /// `stale-output` once the request has run again, `closed`.
     pub fn buffer(&self, index: usize) -> std::result::Result<JsValue, JsValue> {
-        let (buffer, offset, bytes) = self.lease.on_gpu(index).map_err(|e| thrown(&e))?;
-        let buffer = buffer.as_webgpu().map_or(JsValue::UNDEFINED, |b| JsValue::from(b.clone()));
-        let (offset, bytes) = ((offset as f64).into(), (bytes as f64).into());
-        Ok(object(&[("buffer", buffer), ("offset", offset), ("bytes", bytes)]))
+        self.lease.on_gpu(index).map(range).map_err(|e| thrown(&e))
     }
 
     /// How long the run took: JSON `{ frame, uploadMs, preMs, encodeMs, waitMs, gpu?: { preMs?, networkMs?, postMs? } }`.
@@ -352,6 +357,11 @@ async fn finished(started: Result<(impl Future<Output = Result<Lease>>, WebFeeds
     let lease = run.await?;
     feeds.settled().await?;
     Ok(LeaseHandle { lease })
+}
+
+fn range(range: GpuRange) -> JsValue {
+    let buffer = range.raw().map_or(JsValue::UNDEFINED, |b| JsValue::from(b.clone()));
+    object(&[("buffer", buffer), ("offset", (range.offset as f64).into()), ("bytes", (range.bytes as f64).into())])
 }
 
 fn read(lease: &Lease, index: usize) -> Result<JsValue> {

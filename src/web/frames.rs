@@ -1,5 +1,6 @@
 //! Frames as the browser has them: `<video>`, VideoFrame, ImageBitmap, canvases, ImageData, `<img>`.
 
+use super::buffers::Answer;
 use super::error::bad_source;
 use super::js::{class, field, number, object};
 use super::webgpu::{Device, Pipeline, Queue, Texture, raw};
@@ -31,6 +32,7 @@ pub(super) struct WebFrame {
     kind: Kind,
     source: JsValue,
     in_place: bool,
+    answer: Answer,
 }
 
 impl WebFrame {
@@ -46,12 +48,12 @@ impl WebFrame {
             "GPUTexture" => Kind::Texture,
             _ => return None,
         };
-        Some(Self { kind, source: source.clone(), in_place })
+        Some(Self { kind, source: source.clone(), in_place, answer: Answer::default() })
     }
 
-    /// The page's object.
-    pub(super) const fn source(&self) -> &JsValue {
-        &self.source
+    /// Resolves once it is known that the runtime's device could read it.
+    pub(super) async fn settled(&self) -> Result<()> {
+        self.answer.wait("texture").await
     }
 
     /// True for a GPU texture of the page's.
@@ -68,12 +70,8 @@ impl WebFrame {
         }
     }
 
-    /// That a texture can be sampled as a frame on `device`.
-    fn check_texture(&self, device: &JsValue) -> Result<()> {
-        let owner = super::tensors::owner(&self.source);
-        if !owner.is_undefined() && &owner != device {
-            return Err(super::tensors::foreign("texture"));
-        }
+    /// That a texture can be sampled as a frame.
+    fn check_texture(&self) -> Result<()> {
         let format = field(&self.source, "format").as_string().unwrap_or_default();
         if !matches!(format.as_str(), "rgba8unorm" | "bgra8unorm") {
             return Err(Error::new(ErrorKind::BadSource, format!("a frame is not read from a texture of {format}"))
@@ -144,7 +142,7 @@ impl FrameSource for WebFrame {
         }
         let device: &Device = raw(pass.raw_device().ok_or_else(no_handle)?);
         let (texture, wgsl) = if self.is_texture() {
-            self.check_texture(device.as_ref())?;
+            self.check_texture()?;
             (raw::<Texture>(&self.source).create_view(), pass.plain_wgsl())
         } else {
             // What cannot be imported is copied: the copy then says what is wrong.
@@ -153,59 +151,74 @@ impl FrameSource for WebFrame {
                 Err(_) => return Ok(false),
             }
         };
-        let kept = pass.cache().borrow().as_ref().and_then(|kept| kept.downcast_ref::<Kept>()).cloned();
-        let kept = kept.filter(|kept| kept.of_texture == self.is_texture());
-        let Kept { pipeline, clock, .. } = kept.unwrap_or_else(|| {
-            let clock = pass.timing().and_then(|_| device.timestamps(2));
-            let kept = Kept { pipeline: device.pipeline(wgsl), clock, of_texture: self.is_texture() };
-            *pass.cache().borrow_mut() = Some(Box::new(kept.clone()));
-            kept
-        });
-        let timing = pass.timing().and_then(|(buffer, offset)| Some((clock.as_ref()?, buffer.as_webgpu()?, offset)));
-        let entries = Array::new();
-        for slot in pass.slots() {
-            let (slot, resource) = match slot {
-                FrameSlot::Frame { slot } => (*slot, texture.clone()),
-                FrameSlot::Buffer { slot, buffer, offset, bytes } => {
-                    let buffer: &JsValue = buffer.as_webgpu().ok_or_else(no_handle)?.as_ref();
-                    let range = [
-                        ("buffer", buffer.clone()),
-                        ("offset", (*offset as f64).into()),
-                        ("size", (*bytes as f64).into()),
-                    ];
-                    (*slot, object(&range))
-                }
-            };
-            entries.push(&object(&[("binding", slot.into()), ("resource", resource)]));
+        if self.is_texture() {
+            self.answer.ask(device, || sample(pass, device, &texture, wgsl, Sampled::Texture))?;
+        } else {
+            sample(pass, device, &texture, wgsl, Sampled::Video)?;
         }
-        // An external texture lives as long as the task it was imported in, and its bind group with it.
-        let group = device
-            .create_bind_group(&object(&[("layout", pipeline.bind_group_layout(0)), ("entries", entries.into())]));
-        pass.count_bind_group();
-        let encoder = device.create_command_encoder();
-        let compute = encoder.begin_compute_pass(&timing.map_or(JsValue::UNDEFINED, |(clock, ..)| timed_by(clock)));
-        compute.set_pipeline(&pipeline);
-        compute.set_bind_group(0, &group);
-        let [x, y, z] = pass.groups();
-        compute.dispatch(x, y, z);
-        compute.end();
-        if let Some((clock, buffer, offset)) = timing {
-            encoder.resolve_query_set(clock, 0, 2, buffer.as_ref(), offset as f64);
-            pass.has_timed();
-        }
-        device.queue().submit(&Array::of1(&encoder.finish()));
         Ok(true)
     }
 }
 
-/// What is kept from frame to frame.
+/// The kinds of what a kernel samples; each has a kernel of its own.
+#[derive(Debug, Clone, Copy)]
+enum Sampled {
+    Video,
+    Texture,
+}
+
+/// Runs the pre-processing kernel `wgsl` on `texture`.
+fn sample(pass: &FramePass<'_>, device: &Device, texture: &JsValue, wgsl: &str, kind: Sampled) -> Result<()> {
+    let mut kept = pass.cache().borrow_mut().take().and_then(|kept| kept.downcast::<Kept>().ok()).unwrap_or_default();
+    let Made { pipeline, clock } = kept[kind as usize]
+        .get_or_insert_with(|| Made {
+            pipeline: device.pipeline(wgsl),
+            clock: pass.timing().and_then(|_| device.timestamps(2)),
+        })
+        .clone();
+    *pass.cache().borrow_mut() = Some(kept);
+    let timing = pass.timing().and_then(|(buffer, offset)| Some((clock.as_ref()?, buffer.as_webgpu()?, offset)));
+    let entries = Array::new();
+    for slot in pass.slots() {
+        let (slot, resource) = match slot {
+            FrameSlot::Frame { slot } => (*slot, texture.clone()),
+            FrameSlot::Buffer { slot, buffer, offset, bytes } => {
+                let buffer: &JsValue = buffer.as_webgpu().ok_or_else(no_handle)?.as_ref();
+                let range =
+                    [("buffer", buffer.clone()), ("offset", (*offset as f64).into()), ("size", (*bytes as f64).into())];
+                (*slot, object(&range))
+            }
+        };
+        entries.push(&object(&[("binding", slot.into()), ("resource", resource)]));
+    }
+    // An external texture lives as long as the task it was imported in, and its bind group with it.
+    let group =
+        device.create_bind_group(&object(&[("layout", pipeline.bind_group_layout(0)), ("entries", entries.into())]));
+    pass.count_bind_group();
+    let encoder = device.create_command_encoder();
+    let compute = encoder.begin_compute_pass(&timing.map_or(JsValue::UNDEFINED, |(clock, ..)| timed_by(clock)));
+    compute.set_pipeline(&pipeline);
+    compute.set_bind_group(0, &group);
+    let [x, y, z] = pass.groups();
+    compute.dispatch(x, y, z);
+    compute.end();
+    if let Some((clock, buffer, offset)) = timing {
+        encoder.resolve_query_set(clock, 0, 2, buffer.as_ref(), offset as f64);
+        pass.has_timed();
+    }
+    device.queue().submit(&Array::of1(&encoder.finish()));
+    Ok(())
+}
+
+/// What is kept from frame to frame, by [`Sampled`].
+type Kept = [Option<Made>; 2];
+
+/// A kernel's pipeline.
 #[derive(Clone)]
-struct Kept {
+struct Made {
     pipeline: Pipeline,
     /// Two timestamps, where the device has them.
     clock: Option<JsValue>,
-    /// A texture's kernel is another than a video's.
-    of_texture: bool,
 }
 
 /// The descriptor of a pass that writes its beginning and its end.

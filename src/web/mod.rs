@@ -4,6 +4,7 @@
 //! arrays, frames as the browser's own objects, errors as `{ kind, message, where?, hint? }`.
 
 mod ahead;
+mod buffers;
 mod check;
 mod engine;
 mod error;

@@ -1,33 +1,16 @@
-//! Tensors as JavaScript has them: typed arrays, `{ data, shape?, dtype? }`, and ranges of the page's own GPU buffers.
+//! Tensors as JavaScript has them: typed arrays, `{ data, shape?, dtype? }`, wasm memory, ranges of the page's own GPU buffers.
 
-use super::error::{bad_source, words};
+use super::buffers::WebBuffer;
+use super::error::bad_source;
 use super::frames::{WebFrame, no_handle};
 use super::js::{class, field, number};
-use super::webgpu::{Device, Queue, raw};
+use super::webgpu::{Queue, raw};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::ledger::Place;
 use crate::runtime::{BufferTarget, Feed, TensorSource};
 use crate::tensor::{DType, Data, Device as Memory, Layout, Reach, Shape, TensorDesc, View};
-use js_sys::{Array, ArrayBuffer, Object, Promise, Reflect, Uint8Array};
-use std::cell::RefCell;
+use js_sys::{Array, ArrayBuffer, Object, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
-
-/// `GPUBufferUsage.COPY_SRC`.
-const COPY_SRC: u32 = 4;
-
-/// What the package notes on every GPU object made while it is loaded: the device it belongs to.
-pub(super) fn owner(object: &JsValue) -> JsValue {
-    let symbol = js_sys::Symbol::for_("frameway.device");
-    Reflect::get(object, &symbol).unwrap_or(JsValue::UNDEFINED)
-}
-
-/// The error of a GPU object that belongs to another device.
-pub(super) fn foreign(what: &str) -> Error {
-    let message = format!("the {what} belongs to another GPUDevice than this runtime's");
-    Error::new(ErrorKind::DeviceMismatch, message)
-        .hint("make it with runtime.device, or give your device to Runtime.create({ device })")
-}
 
 /// The element type of a typed array.
 fn dtype_of(class: &str) -> Option<DType> {
@@ -107,110 +90,6 @@ impl TensorSource for WebTensor {
     }
 }
 
-/// Elements in a range of a GPU buffer of the page's.
-#[derive(Debug)]
-pub(super) struct WebBuffer {
-    buffer: JsValue,
-    offset: u64,
-    dtype: DType,
-    view: View,
-    /// What the browser says of a buffer whose device nobody noted.
-    verdict: RefCell<Option<Promise>>,
-}
-
-impl WebBuffer {
-    fn size(&self) -> u64 {
-        number(&self.buffer, "size").unwrap_or(0.0) as u64
-    }
-
-    fn first_byte(&self) -> u64 {
-        self.offset.saturating_add((self.view.offset() as u64).saturating_mul(self.dtype.gpu_bytes() as u64))
-    }
-
-    /// Resolves once it is known that the buffer belongs to the device it was read on.
-    async fn settled(&self) -> Result<()> {
-        let Some(verdict) = self.verdict.take() else { return Ok(()) };
-        match JsFuture::from(verdict).await {
-            Ok(error) if error.is_null() || error.is_undefined() => Ok(()),
-            Ok(error) if words(&error).contains("device") => Err(foreign("buffer").hint(words(&error))),
-            Ok(error) | Err(error) => Err(Error::new(ErrorKind::BadSource, words(&error))),
-        }
-    }
-}
-
-impl TensorSource for WebBuffer {
-    fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    fn len(&self) -> usize {
-        self.view.shape().elements()
-    }
-
-    fn shape(&self) -> Option<&Shape> {
-        Some(self.view.shape())
-    }
-
-    fn view(&self) -> Option<&View> {
-        Some(&self.view).filter(|view| !view.is_contiguous())
-    }
-
-    fn place(&self) -> Place {
-        Place::Arena
-    }
-
-    fn write(&self, to: &BufferTarget<'_>) -> Result<()> {
-        let (first, size) = (self.first_byte(), self.size());
-        if !first.is_multiple_of(4) {
-            let message = format!("the tensor begins at byte {first} of its buffer, which is no multiple of 4");
-            return Err(Error::new(ErrorKind::LayoutMismatch, message).hint(
-                "WebGPU copies whole 32-bit words, and binds ranges to kernels only at multiples of 256: keep tensors at \
-                 multiples of 256 bytes",
-            ));
-        }
-        if first.saturating_add(to.bytes()) > size {
-            let message = format!("{} bytes from byte {first} on reach beyond a buffer of {size} bytes", to.bytes());
-            return Err(Error::new(ErrorKind::ShapeMismatch, message)
-                .hint("elements of 8 bits and bool take 32 bits on the GPU, float16 takes 16"));
-        }
-        if number(&self.buffer, "usage").unwrap_or(0.0) as u32 & COPY_SRC == 0 {
-            return Err(Error::new(ErrorKind::BadSource, "the buffer cannot be copied from")
-                .hint("create it with GPUBufferUsage.COPY_SRC"));
-        }
-        let device: &Device = raw(to.raw_device().ok_or_else(no_handle)?);
-        let (_, target) = to.raw().ok_or_else(no_handle)?;
-        let owner = owner(&self.buffer);
-        if !owner.is_undefined() && &owner != AsRef::<JsValue>::as_ref(device) {
-            return Err(foreign("buffer"));
-        }
-        if &self.buffer == AsRef::<JsValue>::as_ref(target) {
-            return Err(Error::new(
-                ErrorKind::BadSource,
-                "the tensor lies in the memory of the very request that reads it",
-            )
-            .hint("feed it to another request, or detach() a copy: WebGPU copies nothing within one buffer"));
-        }
-        if owner.is_undefined() {
-            device.push_error_scope("validation");
-        }
-        let encoder = device.create_command_encoder();
-        let copied =
-            encoder.copy_buffer(&self.buffer, first as f64, target.as_ref(), to.offset() as f64, to.bytes() as f64);
-        if copied.is_ok() {
-            device.queue().submit(&Array::of1(&encoder.finish()));
-        }
-        if owner.is_undefined() {
-            self.verdict.replace(Some(device.pop_error_scope()));
-        }
-        copied.map_err(|e| Error::new(ErrorKind::DeviceMismatch, words(&e)))
-    }
-
-    fn data(&self) -> Result<Data> {
-        Err(Error::new(ErrorKind::DtypeMismatch, "elements in a GPU buffer are not converted")
-            .hint("write them in the type that the GPU computes with: int64 is int32, 8-bit types are 32 bits wide"))
-    }
-}
-
 /// What a page hands in for one input.
 #[derive(Debug)]
 pub(super) enum WebFeed {
@@ -241,9 +120,9 @@ impl WebFeed {
             let (Some(dtype), Some(shape)) = (dtype, shape) else {
                 return Err(Error::new(ErrorKind::BadSource, "a tensor in a GPU buffer needs shape and dtype"));
             };
-            let offset = number(value, "offset").unwrap_or(0.0) as u64;
+            let offset = number(value, "offset").unwrap_or(0.0);
             let view = view.unwrap_or_else(|| View::contiguous(shape));
-            return Ok(Self::Buffer(WebBuffer { buffer, offset, dtype, view, verdict: RefCell::default() }));
+            return WebBuffer::new(buffer, offset, dtype, view).map(Self::Buffer);
         }
         let memory = field(value, "memory");
         if class(&memory) == "WebAssembly.Memory" {
@@ -280,7 +159,7 @@ impl WebFeed {
                 let device = if t.place == Place::Wasm { Memory::Wasm } else { Memory::Host };
                 described(t.dtype, t.shape.clone().unwrap_or(plain), t.view(), device)
             }
-            Self::Buffer(b) => described(b.dtype, b.view.shape().clone(), b.view(), Memory::Gpu),
+            Self::Buffer(b) => described(b.dtype(), b.whole_view().shape().clone(), b.view(), Memory::Gpu),
             Self::Frame(frame) => {
                 let (width, height) = crate::runtime::FrameSource::size(frame)?;
                 let shape = Shape::from([height as usize, width as usize, 4]);
@@ -290,19 +169,23 @@ impl WebFeed {
         })
     }
 
-    /// Where it lies, seen from `device`.
-    pub(super) fn reach(&self, device: &JsValue) -> Reach {
-        let elsewhere = |object: &JsValue| {
-            let owner = owner(object);
-            !owner.is_undefined() && &owner != device
-        };
+    /// Where it lies, seen from the runtime; `known` is what the package knows of a GPU object.
+    pub(super) fn reach(&self, known: Reach) -> Reach {
         match self {
             Self::Tensor(_) => Reach::Cpu,
-            Self::Buffer(b) if elsewhere(&b.buffer) => Reach::OtherDevice,
-            Self::Buffer(_) => Reach::SameDevice,
-            Self::Frame(frame) if frame.is_texture() && elsewhere(frame.source()) => Reach::OtherDevice,
+            Self::Buffer(_) => known,
+            Self::Frame(frame) if frame.is_texture() && known == Reach::OtherDevice => known,
             Self::Frame(frame) if frame.may_be_sampled() => Reach::Sampled,
             Self::Frame(_) => Reach::Picture,
+        }
+    }
+
+    /// Resolves once it is known that the runtime's device could read it.
+    async fn settled(&self) -> Result<()> {
+        match self {
+            Self::Tensor(_) => Ok(()),
+            Self::Buffer(buffer) => buffer.settled().await,
+            Self::Frame(frame) => frame.settled().await,
         }
     }
 
@@ -361,19 +244,25 @@ fn wasm_tensor(memory: &JsValue, offset: f64, dtype: DType, view: View) -> Resul
     Ok(WebTensor { array, dtype, shape, view: Some(view), len, place: Place::Wasm })
 }
 
-/// The view that `strides` say, and nothing for an ordinary array.
+/// The view that `strides` and `start` say, and nothing for an ordinary array.
 fn view_of(value: &JsValue, shape: Option<&Shape>) -> Result<Option<View>> {
     if field(value, "layout").as_string().as_deref() == Some("c4") {
         return Err(Error::new(ErrorKind::LayoutMismatch, "inputs are row-major or strided, not c4")
             .hint("say strides, or layout: \"row-major\""));
     }
-    let strides = field(value, "strides");
-    let Some(shape) = shape.filter(|_| !strides.is_undefined() && !strides.is_null()) else { return Ok(None) };
-    let strides = whole_numbers(&strides).ok_or_else(|| {
+    let (strides, start) = (field(value, "strides"), number(value, "start").unwrap_or(0.0));
+    let said = !strides.is_undefined() && !strides.is_null();
+    let Some(shape) = shape.filter(|_| said || start != 0.0) else { return Ok(None) };
+    let strides = if said { whole_numbers(&strides) } else { Some(shape.row_major_strides()) };
+    let strides = strides.ok_or_else(|| {
         Error::new(ErrorKind::LayoutMismatch, "strides are an array of whole numbers")
             .hint("count elements, not bytes; one for each dimension, the outermost first")
     })?;
-    View::new(shape.clone(), strides, 0).map(Some)
+    if !(start >= 0.0 && start.fract() == 0.0 && start <= f64::from(u32::MAX)) {
+        return Err(Error::new(ErrorKind::ShapeMismatch, format!("a view begins at element {start}"))
+            .hint("start is a whole number of elements"));
+    }
+    View::new(shape.clone(), strides, start as usize).map(Some)
 }
 
 fn whole_numbers(value: &JsValue) -> Option<Vec<usize>> {
@@ -410,12 +299,10 @@ impl WebFeeds {
         Ok(Self(names.iter().map(read).collect::<Result<_>>()?))
     }
 
-    /// Resolves once every GPU object that was read is known to belong to the runtime's device.
+    /// Resolves once it is known that the runtime's device could read every GPU object.
     pub(super) async fn settled(&self) -> Result<()> {
         for (name, feed) in &self.0 {
-            if let WebFeed::Buffer(buffer) = feed {
-                buffer.settled().await.map_err(|e| e.at(format!("input {name:?}")))?;
-            }
+            feed.settled().await.map_err(|e| e.at(format!("input {name:?}")))?;
         }
         Ok(())
     }

@@ -1,11 +1,20 @@
 import { FramewayError, guarded, guardedSync } from "./errors.js";
+import type { GpuObjects } from "./gpu-objects.js";
 import { poolByHint, type RequestsOptions } from "./hint.js";
 import { type Entry, type Origin, originOf } from "./leaks.js";
-import { Profiles } from "./profiles.js";
+import { Profiles, type Shapes } from "./profiles.js";
 import { named, RequestPool } from "./requests.js";
 import type { ModelFile } from "./source.js";
 import { type ExplicitTensor, report, type Tensor } from "./tensor.js";
-import type { EngineReport, FrameSource, LedgerSnapshot, RunTimes, TensorDesc, TypedArray } from "./types.js";
+import type {
+  EngineReport,
+  FrameSource,
+  LedgerSnapshot,
+  RunTimes,
+  TensorDesc,
+  TypedArray,
+  Verification,
+} from "./types.js";
 import type { LoadedHandle, PoolHandle } from "./wasm/frameway.js";
 
 /** Inputs of a run by name: arrays, tensors or frames. */
@@ -22,6 +31,9 @@ export interface EngineRuntime {
   readonly closing: AbortSignal;
   /** The model's file. */
   readonly file: ModelFile;
+  readonly objects: GpuObjects;
+  /** Holds an engine, compiled for these shapes of its dynamic inputs, against the references. */
+  verify(handle: LoadedHandle, shapes: Shapes, feeds: Feeds, runs: number): Promise<Verification>;
 }
 
 /** A model on one adapter. With fixed shapes it is compiled at once, with dynamic ones for each set of shapes it is fed. */
@@ -132,7 +144,9 @@ export class Engine {
     const making = guarded(async () => (await handle.requests(n)) as PoolHandle);
     const shared = {
       name: this.name,
+      inputs: this.#inputs,
       outputs: this.#outputs,
+      objects: this.#runtime.objects,
       input: this.#inputs[0]?.name ?? "",
       owner: this,
       entry: this.#entry,
@@ -147,6 +161,24 @@ export class Engine {
       const made = report<EngineReport>(this.#current().inspect(detail));
       const load = this.#runtime.file.account(made.accounts.load);
       return { ...made, accounts: { ...made.accounts, load, copies: { edges: this.#runtime.ledger().edges } } };
+    });
+  }
+
+  /**
+   * Runs the model layer by layer, `runs` times, and holds each layer's result on this adapter against the operator's reference on
+   * the CPU, which is fed with what the GPU computed before it: the first layer that differs is named, and the one that differs most.
+   * A pre-processing is not part of it.
+   *
+   * It costs seconds to minutes, and the model's file once more in the wasm heap, with the weights and every intermediate of a run.
+   * The file is read again from where it came: fetched from its address, or taken from the array, which must still be as it was; a
+   * Response cannot be read again. With dynamic shapes the plan for these feeds is held against the references.
+   */
+  async verify(feeds: Feeds, { runs = 2 }: { runs?: number } = {}): Promise<Verification> {
+    return guarded(async () => {
+      if (this.#closed) throw new FramewayError("closed", "it was closed", "engine", "compile the model again");
+      const shapes = this.#profiles?.shapes(feeds) ?? {};
+      const handle = this.#profiles ? await this.#profiles.for(feeds) : this.#current();
+      return this.#runtime.verify(handle, shapes, feeds, runs);
     });
   }
 

@@ -1,3 +1,4 @@
+export { Check, type CheckItem, type ZeroCopyCondition, type ZeroCopyVerdict } from "./check.js";
 export { Engine, type Feeds } from "./engine.js";
 export { type ErrorKind, FramewayError } from "./errors.js";
 export type { FlowReport, FlowVerdict } from "./flow.js";

@@ -85,12 +85,17 @@ export class Profiles {
     this.#make = make;
   }
 
+  /** The shapes that these feeds give the dynamic inputs. */
+  shapes(feeds: Feeds): Shapes {
+    return Object.fromEntries(
+      this.#inputs.map((input) => [input.name, shapeFrom(input, feeds[input.name], this.#preprocess[input.name])]),
+    );
+  }
+
   /** The engine for these feeds; compiled once for each set of shapes. */
   async for(feeds: Feeds): Promise<LoadedHandle> {
     if (this.#closed) throw new FramewayError("closed", "it was closed", "engine", "compile the model again");
-    const shapes = Object.fromEntries(
-      this.#inputs.map((input) => [input.name, shapeFrom(input, feeds[input.name], this.#preprocess[input.name])]),
-    );
+    const shapes = this.shapes(feeds);
     const key = JSON.stringify(shapes);
     const made = this.#made.get(key) ?? this.#make(shapes);
     this.#made.delete(key);

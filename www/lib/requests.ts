@@ -1,10 +1,11 @@
 import type { Feeds } from "./engine.js";
 import { FramewayError, guarded, guardedSync } from "./errors.js";
 import type { FlowReport } from "./flow.js";
+import type { GpuObjects } from "./gpu-objects.js";
 import type { HintChoice } from "./hint.js";
 import { type Entry, type Origin, originOf } from "./leaks.js";
 import { Flow, type FrameReport, FrameStream, type StreamOptions } from "./stream.js";
-import { report, type Tensor } from "./tensor.js";
+import { ExplicitTensor, report, type Tensor } from "./tensor.js";
 import type { DType, FrameSource, RunTimes, TensorDesc, TypedArray } from "./types.js";
 import { CancelHandle, type LeaseHandle, type PoolHandle, type RequestHandle } from "./wasm/frameway.js";
 
@@ -154,15 +155,15 @@ export function named(descs: readonly TensorDesc[], arrays: readonly unknown[]):
 /** The right to run an engine on one set of tensors. */
 export class InferRequest {
   readonly #handle: RequestHandle;
-  readonly #outputs: readonly TensorDesc[];
+  readonly #shared: PoolShared;
   readonly #entry: Entry;
   /** While a request is in use, its pool is not lost. */
   readonly #pool: RequestPool;
 
   /** @internal */
-  constructor(handle: RequestHandle, outputs: readonly TensorDesc[], pool: RequestPool, enter: Enter) {
+  constructor(handle: RequestHandle, shared: PoolShared, pool: RequestPool, enter: Enter) {
     this.#handle = handle;
-    this.#outputs = outputs;
+    this.#shared = shared;
     this.#pool = pool;
     this.#entry = enter(this);
   }
@@ -192,7 +193,33 @@ export class InferRequest {
     this.#entry.reopen();
     return guarded(async () => {
       const lease = (await started) as LeaseHandle;
-      return new Lease(lease, this.#outputs, this, (owner) => handles.lease(this.#entry, owner, origin), frame?.());
+      return new Lease(
+        lease,
+        this.#shared.outputs,
+        this,
+        (owner) => handles.lease(this.#entry, owner, origin),
+        frame?.(),
+      );
+    });
+  }
+
+  /**
+   * The memory that input `name` is read from, as a tensor: what the page's own kernels write to its `buffer`, from `offset` on, needs
+   * no copy when the tensor is handed to this request's {@link run}. A run puts other tensors there, too: the input is written anew
+   * for each, and outputs that stay on the GPU are read before.
+   */
+  input(name: string): ExplicitTensor {
+    return guardedSync(() => {
+      const { inputs, objects } = this.#shared;
+      const index = inputs.findIndex((desc) => desc.name === name);
+      const desc = inputs[index];
+      if (!desc) {
+        const hint = `its inputs are: ${inputs.map((input) => input.name).join(", ")}`;
+        throw new FramewayError("bad-source", `the model has no input "${name}"`, "input()", hint);
+      }
+      const { buffer, offset } = this.#handle.input(index) as { buffer: GPUBuffer; offset: number };
+      objects.noteInput(buffer, offset);
+      return new ExplicitTensor({ shape: desc.shape, dtype: desc.dtype, layout: "row-major", buffer, offset });
     });
   }
 
@@ -221,7 +248,9 @@ export class InferRequest {
 export interface PoolShared {
   /** The engine's name. */
   readonly name: string;
+  readonly inputs: readonly TensorDesc[];
   readonly outputs: readonly TensorDesc[];
+  readonly objects: GpuObjects;
   /** The input that takes a stream's frames. */
   readonly input: string;
   /** The engine. */
@@ -294,8 +323,10 @@ export class RequestPool {
       signal?.addEventListener("abort", abort, { once: true });
       try {
         const handle = (await pool.acquireUnless(cancel)) as RequestHandle;
-        const { name, outputs } = this.#shared;
-        return new InferRequest(handle, outputs, this, (owner) => this.#entry.child("request", name, owner, origin));
+        const { name } = this.#shared;
+        return new InferRequest(handle, this.#shared, this, (owner) =>
+          this.#entry.child("request", name, owner, origin),
+        );
       } finally {
         signal?.removeEventListener("abort", abort);
         cancel.free();

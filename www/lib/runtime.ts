@@ -1,5 +1,7 @@
-import { Engine } from "./engine.js";
+import { type Check, check } from "./check.js";
+import { Engine, type Feeds } from "./engine.js";
 import { guarded, guardedSync } from "./errors.js";
+import { GpuObjects } from "./gpu-objects.js";
 import { type Entry, Handles, type LeakReport, type Origin, originOf } from "./leaks.js";
 import { Ledger } from "./ledger.js";
 import type { Postprocess } from "./postprocess.js";
@@ -8,7 +10,7 @@ import { isDynamic, Profiles, type Shapes, type StatedInput } from "./profiles.j
 import { readModel } from "./source.js";
 import { ExplicitTensor, report, type TensorInit } from "./tensor.js";
 import { tune } from "./tuning.js";
-import type { AdapterInfo, MemoryLimits, MemoryReport, ModelSource, PoolUse, Progress } from "./types.js";
+import type { AdapterInfo, MemoryLimits, MemoryReport, ModelSource, PoolUse, Progress, TensorDesc, Verification } from "./types.js";
 import type { LoadedHandle, RuntimeHandle } from "./wasm/frameway.js";
 import { wasm } from "./wasm.js";
 import { Watermarks } from "./watermarks.js";
@@ -55,6 +57,7 @@ function breathe(): Promise<void> {
 /** A GPU device with its ledger and its compiler. */
 export class Runtime {
   readonly #handle: RuntimeHandle;
+  readonly #objects: GpuObjects;
   readonly #handles = new Handles();
   readonly #entry: Entry;
   readonly #closing = new AbortController();
@@ -68,8 +71,9 @@ export class Runtime {
   /** Memory over time, once it is started. */
   readonly watermarks: Watermarks;
 
-  private constructor(handle: RuntimeHandle, origin: Origin) {
+  private constructor(handle: RuntimeHandle, ownDevice: boolean, origin: Origin) {
     this.#handle = handle;
+    this.#objects = new GpuObjects(this.device, ownDevice);
     const watermarks = new Watermarks(() => report(handle.memory()), this.#handles);
     this.watermarks = watermarks;
     this.#entry = this.#handles.open("runtime", "GPU", this, origin, undefined, () => watermarks.stop());
@@ -83,7 +87,7 @@ export class Runtime {
     return guarded(async () => {
       const { RuntimeHandle } = await wasm();
       const { device, ...rest } = options;
-      return new Runtime((await RuntimeHandle.create(JSON.stringify(rest), device)) as RuntimeHandle, origin);
+      return new Runtime((await RuntimeHandle.create(JSON.stringify(rest), device)) as RuntimeHandle, !device, origin);
     }, "no-webgpu");
   }
 
@@ -137,11 +141,12 @@ export class Runtime {
       const open = report<StatedInput[]>(statedInputs(file.bytes())).filter(
         (input) => isDynamic(input) && !given[input.name],
       );
+      const optionsFor = (shapes: Shapes) => JSON.stringify({ ...rest, shapes: { ...given, ...shapes } });
       const make = async (shapes: Shapes) => {
         // With fixed shapes the file is read once, and not kept while the rest is loaded.
         const compiled = this.#handle.compile(
           open.length > 0 ? file.bytes() : file.take(),
-          JSON.stringify({ ...rest, shapes }),
+          optionsFor(shapes),
           tell,
         );
         return (await this.#handle.load(compiled, tell)) as LoadedHandle;
@@ -152,19 +157,38 @@ export class Runtime {
         entry: this.#entry,
         closing: this.#closing.signal,
         file,
+        objects: this.#objects,
+        verify: async (handle: LoadedHandle, shapes: Shapes, feeds: Feeds, runs: number) => {
+          const bytes = await file.again();
+          return report<Verification>((await this.#handle.verify(handle, bytes, optionsFor(shapes), feeds, runs)) as string);
+        },
       };
-      if (open.length === 0) return new Engine(await make(given), context, origin);
+      if (open.length === 0) return new Engine(await make({}), context, origin);
       return new Engine(
-        new Profiles(open, options.preprocess ?? {}, (shapes) => make({ ...given, ...shapes })),
+        new Profiles(open, options.preprocess ?? {}, make),
         context,
         origin,
       );
     }, "invalid-model");
   }
 
-  /** A tensor whose identity card is written out; nothing of it is converted behind the caller's back. */
+  /**
+   * A tensor whose identity card is written out: shape, element type, strides or layout, and the place of its elements. Throws for a
+   * part that is missing or that the memory does not hold. Nothing is copied; nothing of it is converted behind the caller's back.
+   */
   tensor(init: TensorInit): ExplicitTensor {
-    return guardedSync(() => new ExplicitTensor(init));
+    const tensor = guardedSync(() => new ExplicitTensor(init));
+    void this.#objects.ask(tensor.buffer);
+    return tensor;
+  }
+
+  /**
+   * Holds what a run would be fed with against an input's identity card, part by part, and says whether it is read where it lies.
+   * Nothing is run. Whether a texture, or a buffer where the device is the page's own, is another device's is asked of the device
+   * when it is first seen here or by {@link tensor}; until the answer is there, it counts as this device's. A run always finds out.
+   */
+  check(value: Feeds[string], port: TensorDesc): Check {
+    return check(this.#handle, this.#objects, value, port);
   }
 
   /** Ends every stream and the watermarks, waits for what is in flight, then frees everything. A second call does nothing. */

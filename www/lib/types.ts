@@ -21,6 +21,8 @@ export interface TensorDesc {
   readonly layout: Layout;
   /** Where the elements are. */
   readonly device: Device;
+  /** Of an input: whether a frame may be handed in, since a pre-processing is there. */
+  readonly takesFrames?: boolean;
 }
 
 /** Elements on the CPU. int64 is a BigInt64Array, bool a Uint8Array of 0 and 1, float16 a Uint16Array of bits. */
@@ -34,7 +36,8 @@ export type FrameSource =
   | HTMLCanvasElement
   | OffscreenCanvas
   | HTMLImageElement
-  | ImageData;
+  | ImageData
+  | GPUTexture;
 
 /** A model: an address, its bytes, or something that has them. */
 export type ModelSource = URL | string | ArrayBuffer | Uint8Array | Blob | Response;
@@ -256,6 +259,41 @@ export interface EngineReport {
     readonly flops: number;
     readonly trafficBytes: number;
   };
+}
+
+/** How far a layer's result on the GPU is from the operator's reference on the CPU. */
+export interface LayerError {
+  readonly index: number;
+  readonly name: string;
+  readonly op: string;
+  readonly kernel: string;
+  /** The run in which it was seen, from 0 on. */
+  readonly run: number;
+  /** The largest difference, as a part of the largest value of the reference. */
+  readonly error: number;
+  /** Where: a row-major index into the output. */
+  readonly element: number;
+  /** What the reference has there. */
+  readonly expected: number;
+  /** What the GPU has there. */
+  readonly got: number;
+}
+
+/** What {@link Engine.verify} found. */
+export interface Verification {
+  /** Every layer is within its tolerance in every run. */
+  readonly ok: boolean;
+  /** Layers held against their reference in each run. */
+  readonly layers: number;
+  readonly runs: number;
+  /** Every layer made the same bits of the same bits in every run. */
+  readonly repeatable: boolean;
+  /** What {@link LayerError.error} may be for float32; more for float16, nothing for whole numbers. */
+  readonly tolerance: number;
+  /** The layer that is furthest from its reference. */
+  readonly worst: LayerError | null;
+  /** The first layer outside its tolerance; absent where `ok`. */
+  readonly first?: LayerError;
 }
 
 /** The adapter a runtime computes on. */
