@@ -1,10 +1,11 @@
 //! Tensors whose strides are not the input's: laid again on the GPU and counted, or refused.
 
 use crate::fixture::*;
+use frameway::ErrorKind;
+use frameway::engine::{Bytes, Engine, MemoryLimits};
 use frameway::runtime::ledger::MoveKind;
-use frameway::runtime::{Feed, LoadOptions, Viewed};
+use frameway::runtime::{Feed, LoadOptions, RuntimeOptions, Viewed};
 use frameway::tensor::{DType, Data, Tensor, View};
-use frameway::{ErrorKind, engine::Engine};
 
 /// `x [1, 3, 2, 2] -> y`, a copy.
 fn copied(dtype: DType) -> Engine {
@@ -78,6 +79,28 @@ fn strict_names_the_edge() {
             "layout-mismatch: input \"x\" (edge javascript>input): expected strides [12, 4, 2, 1], got [12, 1, 6, 3], and copies \
              are \"strict\" (hand in a contiguous row-major copy, or compile with copies: \"report\" to have it laid again on \
              the GPU)"
+        );
+    });
+}
+
+#[test]
+fn the_way_in_counts_as_staging_memory() {
+    let limits = MemoryLimits { staging: Some(Bytes(100)), ..MemoryLimits::default() };
+    on_device_with(RuntimeOptions { limits, ..RuntimeOptions::default() }, |runtime| async move {
+        let mut options = LoadOptions::default();
+        options.on_gpu.push("y".to_owned());
+        let engine = runtime.load(copied(DType::F32), options).await.unwrap();
+        let small = Data::F32((0..12).map(|v| v as f32).collect());
+        let nchw = View::contiguous([1, 2, 2, 3]).permute(&[0, 3, 1, 2]).unwrap();
+        let x = Viewed::new(&small, nchw).unwrap();
+        engine.run(&[("x", Feed::Tensor(&x))]).await.unwrap();
+        let large = Data::F32(vec![0.0; 3 * 5 * 7]);
+        let view = View::contiguous([1, 3, 5, 7]).region(&[0, 0, 1, 2], &[1, 3, 2, 2]).unwrap();
+        let x = Viewed::new(&large, view).unwrap();
+        let e = engine.run(&[("x", Feed::Tensor(&x))]).await.unwrap_err();
+        assert_eq!(
+            (e.kind(), e.place()),
+            (ErrorKind::MemoryLimit, Some("pool \"staging\" of the runtime in input \"x\""))
         );
     });
 }

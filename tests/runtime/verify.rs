@@ -57,3 +57,32 @@ fn a_broken_kernel_is_named() {
         assert!(!found.ok && first.index == reduce && first.op.starts_with("Reduce") && first.error > 1e-3);
     });
 }
+
+#[test]
+fn an_input_that_is_an_output_is_a_layer_of_its_own() {
+    on_device(|runtime| async move {
+        let b = Builder::new("aside");
+        let x = b.input("x", DType::F32, [1, 3, 16, 16]);
+        let graph = b.finish([("y", x.relu()), ("x", x)]).unwrap();
+        let options = CompileOptions::default();
+        let (engine, graph) = compile_keeping_graph(graph, 0, &options, &runtime.target(), &mut |_| {}).unwrap();
+        let layers = engine.build.layers.len();
+        let loaded = load(&runtime, engine).await;
+        let x = picture();
+        let found = loaded.verify(&graph, &[("x", Feed::Tensor(&x))], 1).await.unwrap();
+        assert!(found.ok && found.layers == layers && layers == 2);
+    });
+}
+
+#[test]
+fn another_models_graph_is_refused() {
+    on_device(|runtime| async move {
+        let (engine, _) = network(&runtime);
+        let loaded = load(&runtime, engine).await;
+        let b = Builder::new("other");
+        let other = b.finish([("y", b.input("x", DType::F32, [1, 3, 16, 16]).relu())]).unwrap();
+        let x = picture();
+        let e = loaded.verify(&other, &[("x", Feed::Tensor(&x))], 1).await.unwrap_err();
+        assert_eq!(e.kind(), frameway::ErrorKind::PlanMismatch);
+    });
+}

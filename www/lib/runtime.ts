@@ -10,7 +10,16 @@ import { isDynamic, Profiles, type Shapes, type StatedInput } from "./profiles.j
 import { readModel } from "./source.js";
 import { ExplicitTensor, report, type TensorInit } from "./tensor.js";
 import { tune } from "./tuning.js";
-import type { AdapterInfo, MemoryLimits, MemoryReport, ModelSource, PoolUse, Progress, TensorDesc, Verification } from "./types.js";
+import type {
+  AdapterInfo,
+  MemoryLimits,
+  MemoryReport,
+  ModelSource,
+  PoolUse,
+  Progress,
+  TensorDesc,
+  Verification,
+} from "./types.js";
 import type { LoadedHandle, RuntimeHandle } from "./wasm/frameway.js";
 import { wasm } from "./wasm.js";
 import { Watermarks } from "./watermarks.js";
@@ -144,11 +153,7 @@ export class Runtime {
       const optionsFor = (shapes: Shapes) => JSON.stringify({ ...rest, shapes: { ...given, ...shapes } });
       const make = async (shapes: Shapes) => {
         // With fixed shapes the file is read once, and not kept while the rest is loaded.
-        const compiled = this.#handle.compile(
-          open.length > 0 ? file.bytes() : file.take(),
-          optionsFor(shapes),
-          tell,
-        );
+        const compiled = this.#handle.compile(open.length > 0 ? file.bytes() : file.take(), optionsFor(shapes), tell);
         return (await this.#handle.load(compiled, tell)) as LoadedHandle;
       };
       const context = {
@@ -160,15 +165,13 @@ export class Runtime {
         objects: this.#objects,
         verify: async (handle: LoadedHandle, shapes: Shapes, feeds: Feeds, runs: number) => {
           const bytes = await file.again();
-          return report<Verification>((await this.#handle.verify(handle, bytes, optionsFor(shapes), feeds, runs)) as string);
+          return report<Verification>(
+            (await this.#handle.verify(handle, bytes, optionsFor(shapes), feeds, runs)) as string,
+          );
         },
       };
       if (open.length === 0) return new Engine(await make({}), context, origin);
-      return new Engine(
-        new Profiles(open, options.preprocess ?? {}, make),
-        context,
-        origin,
-      );
+      return new Engine(new Profiles(open, options.preprocess ?? {}, make), context, origin);
     }, "invalid-model");
   }
 
