@@ -39,7 +39,9 @@ impl Answer {
             Ok(none) if none.is_null() || none.is_undefined() => return Ok(()),
             Ok(error) | Err(error) => words(&error),
         };
-        if error.to_lowercase().contains("device") {
+        // What the browser was doing is told in further lines. (Lower case would bring tables of all scripts with it.)
+        let first = error.lines().next().unwrap_or_default();
+        if first.contains("device") || first.contains("Device") {
             let message = format!("the {what} belongs to another GPUDevice than this runtime's");
             let hint = "make it with runtime.device, or give your device to Runtime.create({ device })";
             return Err(Error::new(ErrorKind::DeviceMismatch, message).hint(hint));

@@ -6,35 +6,31 @@ use super::runtime::RuntimeHandle;
 use super::tensors::WebFeed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Card, Check, Reach, TensorDesc, check};
-use serde::Deserialize;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Port {
-    #[serde(flatten)]
-    port: TensorDesc,
-    #[serde(default)]
-    takes_frames: bool,
-}
-
 #[wasm_bindgen]
 impl RuntimeHandle {
-    /// Holds `value`, as a run would take it, against `port`, an identity card as JSON with `takesFrames` where it has a
+    /// Holds `value`, as a run would take it, against `port`, an identity card as JSON; `takes_frames` says that it has a
     /// pre-processing. `known` is what the package knows of a GPU object: `here`, `elsewhere` for another device's, `in-place` for
     /// the memory that a request reads. Gives JSON `{ shape, dtype, strides, device, verdict }`.
     ///
     /// # Errors
     /// `bad-source` for what can be no input at all.
-    pub fn check(&self, value: &JsValue, port: &str, known: &str) -> std::result::Result<String, JsValue> {
+    pub fn check(
+        &self,
+        value: &JsValue,
+        port: &str,
+        takes_frames: bool,
+        known: &str,
+    ) -> std::result::Result<String, JsValue> {
         let known = match known {
             "elsewhere" => Reach::OtherDevice,
             "in-place" => Reach::InPlace,
             _ => Reach::SameDevice,
         };
         let checked = || -> Result<Check> {
-            let Port { port, takes_frames } = serde_json::from_str(port)
+            let port: TensorDesc = serde_json::from_str(port)
                 .map_err(|e| Error::new(ErrorKind::BadSource, format!("the port is no identity card: {e}")))?;
             let feed = WebFeed::of(value, true)?;
             Ok(check(&feed.card(&port)?, &port, feed.reach(known), takes_frames))

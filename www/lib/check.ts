@@ -72,6 +72,7 @@ export class Check {
 export function check(handle: RuntimeHandle, objects: GpuObjects, value: unknown, port: TensorDesc): Check {
   return guardedSync(() => {
     const [object, first] = value instanceof ExplicitTensor ? [value.buffer, value.firstByte] : [value, 0];
-    return new Check(report(handle.check(value, JSON.stringify(port), objects.known(object, first))));
+    const card = JSON.stringify(port);
+    return new Check(report(handle.check(value, card, port.takesFrames ?? false, objects.known(object, first))));
   });
 }

@@ -187,8 +187,10 @@ export class Runtime {
 
   /**
    * Holds what a run would be fed with against an input's identity card, part by part, and says whether it is read where it lies.
-   * Nothing is run. An engine compiled with `copies: "strict"` refuses what is converted or laid again here. Whether a texture, or a buffer where the device is the page's own, is another device's is asked of the device
-   * when it is first seen here or by {@link tensor}; until the answer is there, it counts as this device's. A run always finds out.
+   * Nothing is run. An engine compiled with `copies: "strict"` refuses what is converted or laid again here.
+   *
+   * Whether a texture, or a buffer where the device is the page's own, is another device's, is asked of the device when it is first
+   * seen here or by {@link tensor}; until the answer is there, it counts as this device's. A run always finds out.
    */
   check(value: Feeds[string], port: TensorDesc): Check {
     return check(this.#handle, this.#objects, value, port);
