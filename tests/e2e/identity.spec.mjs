@@ -5,6 +5,7 @@ import { MODEL } from "./support/page.mjs";
 import { closePage, openPage } from "./support/service-page.mjs";
 
 const IDENTITY = [...identityModel([{ input: "x", output: "y", shape: [1, 3, 16, 16] }])];
+const OPEN = [...identityModel([{ input: "x", output: "y", shape: [1, "length"] }])];
 const SHAPE = [1, 3, 16, 16];
 const NHWC_STRIDES = [768, 1, 48, 3];
 
@@ -462,29 +463,37 @@ test("verify() finds a real detector sound, layer by layer", async ({ page }) =>
 test("verify() names a kernel that was broken on purpose, and takes frames and models that only copy", async ({
   page,
 }) => {
-  const found = await page.evaluate(async (model) => {
-    // A pool that takes the least instead of the largest: this browser's driver is broken.
-    const create = GPUDevice.prototype.createShaderModule;
-    let broken = 0;
-    GPUDevice.prototype.createShaderModule = function (descriptor) {
-      const code = descriptor.code.replace("return max(a, b);", "return min(a, b);");
-      broken += code === descriptor.code ? 0 : 1;
-      return create.call(this, { ...descriptor, code });
-    };
-    const engine = await runtime.compile(model);
-    GPUDevice.prototype.createShaderModule = create;
-    const canvas = new OffscreenCanvas(128, 128);
-    const context = canvas.getContext("2d");
-    context.fillStyle = "#48c";
-    context.fillRect(20, 30, 60, 50);
-    const [{ name }] = engine.inputs;
-    const result = await engine.verify({ [name]: canvas }, { runs: 1 });
-    const pool = engine.inspect("names").layers.find(({ op }) => op === "MaxPool");
-    const plain = await runtime.compile(identity);
-    return { broken, result, pool: pool.index, plain: await plain.verify({ x: numbers(768) }) };
-  }, MODEL);
+  const found = await page.evaluate(
+    async ([model, open]) => {
+      // A pool that takes the least instead of the largest: this browser's driver is broken.
+      const create = GPUDevice.prototype.createShaderModule;
+      let broken = 0;
+      GPUDevice.prototype.createShaderModule = function (descriptor) {
+        const code = descriptor.code.replace("return max(a, b);", "return min(a, b);");
+        broken += code === descriptor.code ? 0 : 1;
+        return create.call(this, { ...descriptor, code });
+      };
+      const engine = await runtime.compile(model);
+      GPUDevice.prototype.createShaderModule = create;
+      const canvas = new OffscreenCanvas(128, 128);
+      const context = canvas.getContext("2d");
+      context.fillStyle = "#48c";
+      context.fillRect(20, 30, 60, 50);
+      const [{ name }] = engine.inputs;
+      const result = await engine.verify({ [name]: canvas }, { runs: 1 });
+      const pool = engine.inspect("names").layers.find(({ op }) => op === "MaxPool");
+      const plain = await runtime.compile(identity);
+      // With dynamic shapes it is the plan for what is fed.
+      const dynamic = await runtime.compile(Uint8Array.from(open));
+      const lengths = [];
+      for (const n of [12, 30]) lengths.push((await dynamic.verify({ x: numbers(n) })).ok, dynamic.plans);
+      return { broken, result, pool: pool.index, plain: await plain.verify({ x: numbers(768) }), lengths };
+    },
+    [MODEL, OPEN],
+  );
   expect(found.broken).toBeGreaterThan(0);
   expect(found.result).toMatchObject({ ok: false, runs: 1, first: { op: "MaxPool", index: found.pool } });
   expect(found.result.first.error).toBeGreaterThan(0.01);
   expect(found.plain).toMatchObject({ ok: true, layers: 1, repeatable: true });
+  expect(found.lengths).toEqual([true, 1, true, 2]);
 });

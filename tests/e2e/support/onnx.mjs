@@ -14,12 +14,12 @@ const text = (field, value) => bytes(field, [...new TextEncoder().encode(value)]
 const DTYPES = { float32: 1, uint8: 2, float16: 10 };
 
 function port({ name, shape, dtype = "float32" }) {
-  const dims = shape.flatMap((size) => bytes(1, number(1, size)));
+  const dims = shape.flatMap((size) => bytes(1, typeof size === "string" ? text(2, size) : number(1, size)));
   const tensor = [...number(1, DTYPES[dtype]), ...bytes(2, dims)];
   return [...text(1, name), ...bytes(2, bytes(1, tensor))];
 }
 
-/** A model with one Identity node for each pair: `{ input, output, shape, dtype? }`. */
+/** A model with one Identity node for each pair: `{ input, output, shape, dtype? }`; a dimension that is a name stays open. */
 export function identityModel(pairs) {
   const graph = [
     ...pairs.flatMap(({ input, output }) => bytes(1, [...text(1, input), ...text(2, output), ...text(4, "Identity")])),
