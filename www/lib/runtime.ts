@@ -12,6 +12,7 @@ import { ExplicitTensor, report, type TensorInit } from "./tensor.js";
 import { tune } from "./tuning.js";
 import type {
   AdapterInfo,
+  EngineReport,
   MemoryLimits,
   MemoryReport,
   ModelSource,
@@ -172,6 +173,24 @@ export class Runtime {
       };
       if (open.length === 0) return new Engine(await make({}), context, origin);
       return new Engine(new Profiles(open, options.preprocess ?? {}, make), context, origin);
+    }, "invalid-model");
+  }
+
+  /**
+   * What a model would be made of on this adapter. It is compiled and not loaded: nothing is made on the GPU, and nothing that runs
+   * is disturbed. Rejects as {@link compile} does, for limits of activations, workspace and weights with the smallest that would do.
+   */
+  async inspect(source: ModelSource, options: Omit<CompileOptions, "onProgress"> = {}): Promise<EngineReport> {
+    return guarded(async () => {
+      const file = await readModel(source);
+      await breathe();
+      await this.#tuned;
+      const compiled = this.#handle.compile(file.take(), JSON.stringify(options), undefined);
+      try {
+        return report<EngineReport>(compiled.inspect("names"));
+      } finally {
+        compiled.free();
+      }
     }, "invalid-model");
   }
 
