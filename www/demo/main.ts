@@ -1,18 +1,13 @@
 import "../diagram/arena.js";
 import "../diagram/copies.js";
 import "../diagram/watermarks.js";
-import {
-  type Detection,
-  detectionsOf,
-  type Engine,
-  FramewayError,
-  type Lease,
-  type Progress,
-  Runtime,
-} from "../lib/index.js";
-import { compileFaceDetector, MODEL_SIZE, RAW_OUTPUT_BYTES } from "./detector.js";
+import { type Detection, type Engine, type Lease, type Progress, Runtime } from "../lib/index.js";
+import { compileFaceDetector, countFaces, facesOf, MODEL_SIZE, RAW_OUTPUT_BYTES } from "./detector.js";
 import { Numbers } from "./numbers.js";
 import { clearOverlay, drawDetections } from "./overlay.js";
+import { element, words } from "./page.js";
+import { makePanels, silencePanels } from "./panels.js";
+import { Player } from "./player.js";
 import { openCamera, openFile, openSample, type Source, SourceError } from "./sources.js";
 import { measureUsualWay } from "./usual-way.js";
 
@@ -21,12 +16,6 @@ export interface DetectionsDetail {
   readonly faces: readonly Detection[];
   /** When the frame was presented, on the clock of `performance.now()`. */
   readonly presentedAt: number | undefined;
-}
-
-function element<T extends HTMLElement>(id: string): T {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the page has no element #${id}`);
-  return found as T;
 }
 
 const video = element<HTMLVideoElement>("video");
@@ -61,9 +50,7 @@ function instead(text: string): void {
 }
 
 function complain(error: unknown): void {
-  const text =
-    error instanceof FramewayError ? error.toString() : error instanceof Error ? error.message : String(error);
-  notice.textContent = text;
+  notice.textContent = words(error);
   notice.hidden = false;
 }
 
@@ -87,18 +74,17 @@ function showAdapter(runtime: Runtime): void {
 function giveUp(title: string, error: unknown): void {
   instead(title);
   complain(error);
-  for (const diagram of [copies, arena, watermarks])
-    diagram.notice = `${title} The reason stands at the top of the page.`;
+  const text = `${title} The reason stands at the top of the page.`;
+  for (const diagram of [copies, arena, watermarks]) diagram.notice = text;
+  silencePanels(text);
   for (const button of document.querySelectorAll<HTMLButtonElement>("[data-source]")) button.disabled = true;
 }
 
 function show(lease: Lease): void {
-  const output = lease.outputs["detections"];
-  if (!output) return;
-  const faces = detectionsOf({ shape: output.shape, data: output.read() as Float32Array });
+  const faces = facesOf(lease);
   drawDetections(overlay, video.videoWidth, video.videoHeight, faces);
-  const words = faces.length === 1 ? "1 face" : `${faces.length || "No"} faces`;
-  if (found.textContent !== words) found.textContent = words;
+  const text = countFaces(faces.length);
+  if (found.textContent !== text) found.textContent = text;
   document.body.dataset["faces"] = String(faces.length);
   const detail: DetectionsDetail = { faces, presentedAt: lease.frame?.presentedAt };
   video.dispatchEvent(new CustomEvent("detections", { detail }));
@@ -121,8 +107,16 @@ function count(lease: Lease): void {
 
 /** The page once there is a GPU and a detector: one source at a time plays in the `<video>`, and its frames are looked at. */
 async function play(runtime: Runtime, engine: Engine): Promise<void> {
-  // On a software adapter a second frame under way only makes both slower.
-  const pool = engine.requests(runtime.adapter.isFallback ? 1 : 2);
+  const player = new Player(runtime, engine, {
+    frame: (lease) => {
+      show(lease);
+      count(lease);
+    },
+    engine: (made) => {
+      arena.engine = made;
+    },
+  });
+  const panels = makePanels(runtime, player, video);
   let current: AbortController | undefined;
 
   const choose = async (name: string, open: (signal: AbortSignal) => Promise<Source>) => {
@@ -155,19 +149,13 @@ async function play(runtime: Runtime, engine: Engine): Promise<void> {
       copies.comparison = { edges: measureUsualWay(video, MODEL_SIZE, RAW_OUTPUT_BYTES) };
       instead("");
       document.body.dataset["source"] = name;
-      for await (const lease of pool.stream(video, { latest: true, signal })) {
-        if (!signal.aborted) {
-          show(lease);
-          count(lease);
-        }
-        lease.release();
-      }
+      await player.watch(video, signal);
     } catch (error) {
       if (signal.aborted) return;
       turn.abort();
       instead(error instanceof SourceError ? "No picture." : "Stopped.");
       clearOverlay(overlay);
-      complain(error);
+      if (!panels.strict.refused(error)) complain(error);
     }
   };
 
@@ -191,6 +179,7 @@ async function play(runtime: Runtime, engine: Engine): Promise<void> {
     if (reason === "closed") return;
     current?.abort();
     clearOverlay(overlay);
+    panels.strict.silence("");
     giveUp(
       "The GPU was lost.",
       new Error(
@@ -223,12 +212,11 @@ async function main(): Promise<void> {
   watermarks.runtime = runtime;
   let engine: Engine;
   try {
-    engine = await compileFaceDetector(runtime, say);
+    engine = await compileFaceDetector(runtime, { onProgress: say });
   } catch (error) {
     giveUp("The face detector could not be loaded.", error);
     return;
   }
-  arena.engine = engine;
   await play(runtime, engine);
 }
 
