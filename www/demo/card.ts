@@ -1,8 +1,8 @@
 import { html, setText } from "../diagram/dom.js";
-import { formatBytes } from "../diagram/format.js";
-import type { Check, Engine } from "../lib/index.js";
+import type { Engine } from "../lib/index.js";
 import { EXAMPLES, type Example, type Handed, type Making } from "./examples.js";
 import { element, place, within, words } from "./page.js";
+import { describeVerdict } from "./verdicts.js";
 
 /** The four lines, with what each of them says. */
 const LINES = [
@@ -11,25 +11,6 @@ const LINES = [
   { name: "strides", says: "how far apart neighbours lie" },
   { name: "device", says: "whose memory it is" },
 ] as const;
-
-const BECAUSE: Readonly<Record<Check["verdict"]["failed"][number], string>> = {
-  "shared-memory": "the kernels cannot read it where it lies",
-  "type-and-shape": "shape or dtype is another",
-  layout: "its elements lie in another order",
-};
-
-/** The verdict of a check: the word, and what a run does with the thing. */
-export function describeVerdict({ zeroCopy, failed, path, bytes }: Check["verdict"]): { word: string; path: string } {
-  const way = `${path.charAt(0).toUpperCase()}${path.slice(1)}.`;
-  if (zeroCopy) return { word: "Zero copy.", path: way };
-  // Nothing is written only where a run is refused; the lines say why.
-  if (bytes === 0) return { word: "Not at all.", path: way };
-  const reasons = failed.map((condition) => BECAUSE[condition]).join("; ");
-  return {
-    word: "Not without a copy.",
-    path: `${way} ${formatBytes(bytes)} are written before the first kernel. Why not as it is: ${reasons}.`,
-  };
-}
 
 /** What the panel needs of the page. */
 export interface CardTarget extends Omit<Making, "port"> {

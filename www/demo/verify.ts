@@ -1,41 +1,7 @@
 import { setText } from "../diagram/dom.js";
-import { count, shortName } from "../diagram/format.js";
-import type { LayerError, Verification } from "../lib/index.js";
+import type { Verification } from "../lib/index.js";
 import { element, place, within, words } from "./page.js";
-
-/** A part of a layer's largest value: `0.01 %`, `0.00003 %`. */
-export function share(part: number): string {
-  if (part === 0) return "0\u00a0%";
-  const percent = part * 100;
-  return `${percent >= 0.1 ? percent.toFixed(1) : Number(percent.toPrecision(1)).toLocaleString("en", { maximumFractionDigits: 12 })}\u00a0%`;
-}
-
-function layer({ index, op, name, kernel }: LayerError): string {
-  return `layer ${index}, ${op} “${shortName(name)}” (kernel ${kernel})`;
-}
-
-/** What a verification found, in words: the verdict and what stands behind it. */
-export function describeVerification(found: Verification): { verdict: string; sentence: string } {
-  const { ok, layers, runs, repeatable, tolerance, worst, first } = found;
-  const same = repeatable
-    ? `The ${count(runs, "run")} gave the same bits.`
-    : `The ${count(runs, "run")} did not give the same bits: something on this adapter depends on time.`;
-  if (!ok && first) {
-    const off =
-      Number.isFinite(first.error) && first.error < 1e6 ? share(first.error) : "more than can be said in numbers";
-    return {
-      verdict: "It differs.",
-      sentence:
-        `The first to differ is ${layer(first)}: ${first.got} where the reference has ${first.expected}, off by ${off} of the ` +
-        `layer's largest value; ${share(tolerance)} is allowed. ${same}`,
-    };
-  }
-  const most = worst ? ` Furthest off, by ${share(worst.error)}: ${layer(worst)}.` : "";
-  return {
-    verdict: ok ? "It computes right." : "It differs.",
-    sentence: `Each of the ${count(layers, "layer")} agrees with its reference within ${share(tolerance)} of its largest value.${most} ${same}`,
-  };
-}
+import { describeVerification } from "./verdicts.js";
 
 /** The button that holds every layer against its reference on this adapter. */
 export class Verify {

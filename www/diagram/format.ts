@@ -1,7 +1,7 @@
 /** Numbers with their units. A no-break space keeps the two on one line. */
 import { formatBytes, NBSP } from "../lib/format.js";
 
-export { formatBytes, formatSeconds } from "../lib/format.js";
+export { formatBytes, formatSeconds, NBSP } from "../lib/format.js";
 
 /** Bytes on an axis: `20 MB`, `1.5 MB`. */
 export function formatTick(bytes: number): string {
