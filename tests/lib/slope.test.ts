@@ -49,6 +49,27 @@ describe("judge", () => {
     assert.notEqual(verdict.state, "climbing");
   });
 
+  it("does not take models that are exchanged, there twice for a moment, for a slope", () => {
+    // Loaded in three steps; every seven seconds another takes its place, and the wasm heap grows once.
+    const at = (t: number) => ({
+      engines: t > 8 && t % 7 < 2 ? 2 : 1,
+      bytes: {
+        weights: t < 1 ? 0 : 4e5 * (t > 8 && t % 7 < 2 ? 2 : 1),
+        arena: t < 2 ? 0 : 1.2e6,
+        wasm: t < 1 ? 1.3e6 : t < 30 ? 3.6e6 : 4.3e6,
+      },
+    });
+    for (let seconds = 5; seconds < 60; seconds++) {
+      assert.notEqual(judge(series(seconds, at)).state, "climbing", `after ${seconds} s`);
+    }
+    // Whoever does not close the one before still climbs.
+    const leak = (t: number) => ({
+      ...at(t),
+      bytes: { ...at(t).bytes, weights: 4e5 * Math.max(1, Math.floor(t / 7)) },
+    });
+    matches(judge(series(60, leak)), { state: "climbing", grows: "weights" });
+  });
+
   it("names requests made per frame, with the rate", () => {
     const verdict = judge(series(60, (t) => ({ requests: 2 + 10 * t, bytes: { arena: 2e6 + (2e6 / 60) * t } })));
     matches(verdict, { state: "climbing", suspect: "requests", grows: "arena" });

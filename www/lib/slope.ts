@@ -69,8 +69,8 @@ const MIN_SECONDS = 5;
 const MIN_SPAN = 10;
 /** A climb has ended once it has rested so many times its mean gap. */
 const REST = 2.5;
-/** Share of what rose that must still be there: less is a sawtooth that gives its memory back. */
-const KEPT = 0.6;
+/** A rise counts once it has stayed for so many seconds: a model that is exchanged is there twice for a moment. */
+const CONFIRMED = 4;
 
 interface Climb {
   /** Index of the reading before the first rise. */
@@ -127,38 +127,63 @@ export function slopePerSecond(times: readonly number[], values: readonly number
   return below === 0 ? 0 : above / below;
 }
 
+/** For every reading, the least of it and all later ones: what rose and was given back since does not show in it. */
+function floorOf(totals: readonly number[]): number[] {
+  let least = Number.POSITIVE_INFINITY;
+  return totals
+    .map((_, i) => {
+      least = Math.min(least, totals.at(-1 - i) ?? least);
+      return least;
+    })
+    .reverse();
+}
+
+interface Rise {
+  readonly at: number;
+  readonly size: number;
+}
+
+/** Where the floor rises by more than the noise. What rises before the first rest, while a model is loaded, is one rise. */
+function risesOf(times: readonly number[], floor: readonly number[]): Rise[] {
+  const noise = noiseOf(floor);
+  // Steps smaller than the noise add up too: compare with the level last taken, not with the reading before.
+  let level = floor[0] ?? 0;
+  const rises: Rise[] = [];
+  floor.forEach((value, at) => {
+    if (value - level <= noise) return;
+    rises.push({ at, size: value - level });
+    level = value;
+  });
+  const time = (rise: Rise | undefined) => times[rise?.at ?? 0] ?? 0;
+  const rested = rises.findIndex((rise, i) => i > 0 && time(rise) - time(rises[i - 1]) >= MIN_SECONDS);
+  const loading = rises.slice(0, rested === -1 ? rises.length : rested);
+  if (loading.length < 2 || time(loading.at(-1)) - time(loading[0]) >= MIN_SPAN) return rises;
+  const size = loading.reduce((sum, rise) => sum + rise.size, 0);
+  return [{ at: loading[0]?.at ?? 0, size }, ...rises.slice(loading.length)];
+}
+
 /** Where a climb that still goes on began, and how much it has kept; undefined when there is none. */
 function findClimb(readings: readonly Reading[], totals: readonly number[]): Climb | undefined {
-  const noise = noiseOf(totals);
-  // Steps smaller than the noise add up too: compare with the level last taken, not with the reading before.
-  let level = totals[0] ?? 0;
-  let falls = 0;
-  const rises: { at: number; size: number }[] = [];
-  totals.forEach((value, at) => {
-    const change = value - level;
-    if (Math.abs(change) <= noise) return;
-    level = value;
-    if (change > 0) rises.push({ at, size: change });
-    else falls -= change;
-  });
+  const times = readings.map(({ time }) => time);
+  const floor = floorOf(totals);
+  const now = times.at(-1) ?? 0;
+  const rises = risesOf(times, floor);
   const rose = rises.reduce((sum, rise) => sum + rise.size, 0);
   // One rise larger than all others together is a start (a model was loaded), not part of a slope.
   const start = rises.find((rise) => rise.size > rose / 2);
   const after = rises.filter((rise) => rise.at > (start?.at ?? -1));
   const steady = after.length >= MIN_RISES ? after : rises.filter((rise) => rise !== start);
-  const first = steady[0];
-  const last = steady.at(-1);
-  if (first === undefined || last === undefined || steady.length < MIN_RISES) return undefined;
+  const [first, last] = [steady[0], steady.at(-1)];
+  const confirmed = steady.filter(({ at }) => now - (times[at] ?? now) >= CONFIRMED);
+  if (first === undefined || last === undefined || confirmed.length < MIN_RISES) return undefined;
 
-  const at = (index: number) => readings[index]?.time ?? 0;
-  const span = at(last.at) - at(first.at);
-  const climbed = steady.reduce((sum, rise) => sum + rise.size, 0);
-  const kept = climbed - falls;
-  const rest = at(readings.length - 1) - at(last.at);
+  const span = (times[last.at] ?? 0) - (times[first.at] ?? 0);
+  const rest = now - (times[last.at] ?? 0);
   const meanGap = span / (steady.length - 1);
   const goesOn = rest <= Math.max(MIN_SPAN, REST * meanGap);
-  if (span < MIN_SPAN || kept < KEPT * climbed || !goesOn) return undefined;
-  return { from: first.at - 1, kept };
+  if (span < MIN_SPAN || !goesOn) return undefined;
+  const from = first.at - 1;
+  return { from, kept: (floor.at(-1) ?? 0) - (floor[from] ?? 0) };
 }
 
 /** Time since when the total has stayed within the noise of what it is now. */
