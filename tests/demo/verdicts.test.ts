@@ -57,6 +57,9 @@ describe("the verdict of a check", () => {
       plain(copied.path),
       /^Uploaded, then laid again\. 0\.4 MB are written.*cannot read it.*another order\.$/,
     );
+    const strided = { zeroCopy: false, failed: ["layout"], path: "laid again", bytes: 8 } as const;
+    assert.doesNotMatch(describeVerdict(strided).path, /Strict/);
+    assert.match(describeVerdict(strided, true).path, /Strict, as the detector is now, refuses to lay it again\.$/);
     const refused = describeVerdict({
       zeroCopy: false,
       failed: ["type-and-shape"],

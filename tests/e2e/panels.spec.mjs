@@ -76,6 +76,7 @@ test("what strict refuses is named with its edge, and is counted where it is not
   await expect(off).toHaveText(/1\u00a0copy that nobody asked for/);
   await page.locator("#strict-switch").check();
   await expect(off).toHaveText(/^On, and the stream goes on/);
+  await expect(page.locator("#check [data-say=path]")).toContainText("Strict, as the detector is now, refuses");
   expect(await run(page, "strides")).toMatch(
     /^layout-mismatch: input "input:0" \(edge javascript>input\): expected strides/,
   );

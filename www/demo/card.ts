@@ -6,7 +6,7 @@ import { describeVerdict } from "./verdicts.js";
 
 /** The four lines, with what each of them says. */
 const LINES = [
-  { name: "shape", says: "how many numbers each way" },
+  { name: "shape", says: "how many each way" },
   { name: "dtype", says: "what a number is kept as" },
   { name: "strides", says: "how far apart neighbours lie" },
   { name: "device", says: "whose memory it is" },
@@ -15,6 +15,8 @@ const LINES = [
 /** What the panel needs of the page. */
 export interface CardTarget extends Omit<Making, "port"> {
   readonly engine: Engine;
+  /** Whether it refuses copies that nobody asked for. */
+  readonly strict: boolean;
   /** Hands it to the detector at work; says what came of it. */
   run(value: Handed["value"]): Promise<string>;
 }
@@ -58,9 +60,9 @@ export class CardCheck {
     if (first) void this.#show(first);
   }
 
-  /** What was said of an earlier run is no longer true of the detector at work. */
-  forget(): void {
-    setText(this.#outcome, "");
+  /** Looks again: another detector is at work. */
+  again(): void {
+    if (this.#example) void this.#show(this.#example);
   }
 
   async #show(example: Example): Promise<void> {
@@ -71,7 +73,7 @@ export class CardCheck {
     this.#handed?.free?.();
     this.#handed = undefined;
     this.#run.disabled = true;
-    this.forget();
+    setText(this.#outcome, "");
     try {
       const handed = await example.make({ runtime, video, port });
       if (this.#example !== example) {
@@ -81,7 +83,7 @@ export class CardCheck {
       this.#handed = handed;
       const check = runtime.check(handed.value, port);
       for (const { name } of LINES) this.#line(name, check[name].ok, check[name].message);
-      const { word, path } = describeVerdict(check.verdict);
+      const { word, path } = describeVerdict(check.verdict, this.#target.strict);
       this.#say(word, path);
       this.#root.dataset["zeroCopy"] = String(check.verdict.zeroCopy);
       this.#run.disabled = false;

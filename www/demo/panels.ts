@@ -52,15 +52,16 @@ export function makePanels(runtime: Runtime, player: Player, video: HTMLVideoEle
     get engine() {
       return player.engine;
     },
+    get strict() {
+      return strict.copies === "strict";
+    },
     run: (value) => runOnce(runtime, player, value),
   });
   const strict = new Strict({
     runtime,
     compile: (copies) => compileFaceDetector(runtime, { copies }),
-    exchange: async (engine) => {
-      await player.exchange(engine);
-      check.forget();
-    },
+    exchange: (engine) => player.exchange(engine),
+    exchanged: () => check.again(),
   });
   new WhatIf(player.engine, (activations) => inspectFaceDetector(runtime, activations));
   new Verify(() =>

@@ -15,6 +15,8 @@ export interface StrictTarget {
   compile(copies: Copies): Promise<Engine>;
   /** Puts it in the place of the one at work, which is closed. */
   exchange(engine: Engine): Promise<void>;
+  /** It is at work. */
+  exchanged(): void;
 }
 
 /** Frames run, and copies that nobody asked for, since the runtime began. */
@@ -63,6 +65,7 @@ export class Strict {
         await this.#target.exchange(engine);
         this.#at = wanted;
         this.#since = account(this.#target.runtime);
+        this.#target.exchanged();
       }
     } catch (error) {
       this.#input.checked = this.#at === "strict";

@@ -8,16 +8,21 @@ const BECAUSE: Readonly<Record<Check["verdict"]["failed"][number], string>> = {
   layout: "its elements lie in another order",
 };
 
-/** The verdict of a check: the word, and what a run does with the thing. */
-export function describeVerdict({ zeroCopy, failed, path, bytes }: Check["verdict"]): { word: string; path: string } {
+/** The verdict of a check: the word, and what a run does with the thing. `strict`: a re-layout is refused. */
+export function describeVerdict(
+  { zeroCopy, failed, path, bytes }: Check["verdict"],
+  strict = false,
+): { word: string; path: string } {
   const way = `${path.charAt(0).toUpperCase()}${path.slice(1)}.`;
   if (zeroCopy) return { word: "Zero copy.", path: way };
   // Nothing is written only where a run is refused; the lines say why.
   if (bytes === 0) return { word: "Not at all.", path: way };
   const reasons = failed.map((condition) => BECAUSE[condition]).join("; ");
+  const refusal =
+    strict && failed.includes("layout") ? " Strict, as the detector is now, refuses to lay it again." : "";
   return {
     word: "Not without a copy.",
-    path: `${way} ${formatBytes(bytes)} are written before the first kernel. Why not as it is: ${reasons}.`,
+    path: `${way} ${formatBytes(bytes)} are written before the first kernel. Why not as it is: ${reasons}.${refusal}`,
   };
 }
 
