@@ -135,9 +135,7 @@ export class Runtime {
     const origin = originOf(this.compile);
     return guarded(async () => {
       const { onProgress, ...rest } = options;
-      // The adapter has nothing to do while the model is fetched.
-      this.#tuned ??= wasm().then(({ version }) => tune(this.#handle, this.adapter, version()));
-      this.#tuned.catch(() => {});
+      const tuned = this.#tune();
       const file = await readModel(source, onProgress);
       const tell =
         onProgress &&
@@ -145,7 +143,7 @@ export class Runtime {
           onProgress({ phase, done, total });
         });
       await breathe();
-      await this.#tuned;
+      await tuned;
       const given = options.shapes ?? {};
       const { statedInputs } = await wasm();
       const open = report<StatedInput[]>(statedInputs(file.bytes())).filter(
@@ -182,9 +180,10 @@ export class Runtime {
    */
   async inspect(source: ModelSource, options: Omit<CompileOptions, "onProgress"> = {}): Promise<EngineReport> {
     return guarded(async () => {
+      const tuned = this.#tune();
       const file = await readModel(source);
       await breathe();
-      await this.#tuned;
+      await tuned;
       const compiled = this.#handle.compile(file.take(), JSON.stringify(options), undefined);
       try {
         return report<EngineReport>(compiled.inspect("names"));
@@ -192,6 +191,13 @@ export class Runtime {
         compiled.free();
       }
     }, "invalid-model");
+  }
+
+  /** Measures the kernel variants, once. The adapter has nothing to do while the model is fetched. */
+  #tune(): Promise<void> {
+    this.#tuned ??= wasm().then(({ version }) => tune(this.#handle, this.adapter, version()));
+    this.#tuned.catch(() => {});
+    return this.#tuned;
   }
 
   /**
