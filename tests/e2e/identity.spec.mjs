@@ -213,6 +213,8 @@ test("an NHWC view into an NCHW input is laid again on the GPU and counted; stri
       relaid: edges.filter(({ id }) => id.includes("relayout")),
       once,
       bound: await failure(() => runtime.ledger.assert({ implicit: 0 })),
+      accounts: runtime.ledger.accounts().map(({ adapter, frames }) => [adapter.length > 0, frames]),
+      frames: runtime.ledger.snapshot().frames,
       refused,
       allowed: sameBits(allowed.y.data, copy),
       order: await failure(() => nhwc.permute([0, 0, 1, 2])),
@@ -226,6 +228,7 @@ test("an NHWC view into an NCHW input is laid again on the GPU and counted; stri
   ]);
   expect(found.once).toBe(0);
   expect(found.bound).toMatchObject({ kind: "layout-mismatch" });
+  expect(found.accounts.at(-1)).toEqual([true, found.frames]);
   expect(found.refused).toEqual({
     kind: "layout-mismatch",
     message: 'expected strides [768, 256, 16, 1], got [768, 1, 48, 3], and copies are "strict"',

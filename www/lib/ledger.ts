@@ -32,7 +32,7 @@ export class Ledger {
   }
 
   /** The accounts of all adapters so far, the present one last. */
-  accounts(): readonly { readonly adapter: string; readonly ledger: LedgerSnapshot }[] {
+  accounts(): readonly LedgerSnapshot[] {
     return report(this.#handle.accounts());
   }
 

@@ -102,6 +102,8 @@ export interface LedgerEdge {
 
 /** The ledger at one moment. */
 export interface LedgerSnapshot {
+  /** The adapter whose account it is. */
+  readonly adapter: string;
   /** Frames run so far. */
   readonly frames: number;
   readonly edges: readonly LedgerEdge[];
