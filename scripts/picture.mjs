@@ -44,7 +44,7 @@ async function takePicture(note) {
   const browser = await chromium.launch({ executablePath: chromiumPath(), args });
   try {
     const context = await browser.newContext({
-      viewport: { width: 1200, height: 780 },
+      viewport: { width: 1200, height: 860 },
       deviceScaleFactor: 0.77,
       permissions: ["camera"],
       colorScheme: "light",

@@ -212,6 +212,16 @@ test("verification names the first layer that a broken adapter gets wrong", asyn
   );
 });
 
+test("without a GPU every panel says why nothing can be done there", async ({ page }) => {
+  await page.addInitScript(() => Object.defineProperty(Navigator.prototype, "gpu", { value: undefined }));
+  await page.goto("./");
+  await expect(page.locator("#notice")).toContainText("no-webgpu");
+  for (const panel of ["strict", "what-if", "check", "verify"]) {
+    await expect(page.locator(`#${panel}`), panel).toContainText("Nothing can be computed here.");
+  }
+  await expect(page.locator("main :is(input, button):enabled:visible")).toHaveCount(0);
+});
+
 test("the panels fit every width, can be read in both schemes, and reached with the keyboard alone", async ({
   page,
 }) => {
