@@ -245,7 +245,7 @@ async fn the_pages_own_device_and_buffers() {
     let values = Float32Array::from([1.0, 2.0, 3.0, 4.0].as_slice());
     let tensor = Object::new();
     let fields: [(&str, JsValue); 4] = [
-        ("buffer", make_buffer(&device, &values, 16)),
+        ("buffer", make_buffer(&device, &values, 256)),
         ("offset", 16.into()),
         ("shape", Array::of1(&4.into()).into()),
         ("dtype", "float32".into()),
@@ -255,6 +255,9 @@ async fn the_pages_own_device_and_buffers() {
     }
     let pool = ask(&engine, "requests", &[1.into()]).await.expect("an arena");
     let request = ask(&pool, "acquire", &[]).await.expect("it is free");
+    let error = ask(&request, "run", &[feeds(&tensor)]).await.expect_err("it begins at no multiple of 256");
+    assert_eq!(kind(&error), "layout-mismatch");
+    Reflect::set(&tensor, &"offset".into(), &256.into()).expect("a plain object");
     let lease = ask(&request, "run", &[feeds(&tensor)]).await.expect("it runs");
     let at = call(&lease, "buffer", &[0.into()]).expect("it is fresh");
     let number = |name| get(&at, name).as_f64().expect("a number");
