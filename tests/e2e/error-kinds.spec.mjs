@@ -116,7 +116,7 @@ const MISTAKES = {
       is: "a tensor without a layout",
       make: () => runtime.tensor({ shape: [4], dtype: "float32", data: new Float32Array(4) }),
       where: /tensor\(\)/,
-      message: /layout/,
+      message: /no strides/,
       hint: /row-major/,
     },
     {

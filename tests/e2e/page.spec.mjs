@@ -15,17 +15,14 @@ test("this browser has a WebGPU adapter", async ({ page }) => {
 
 test("the camera's face is found where it is", async ({ page }) => {
   const complaints = complaintsOf(page);
-  // Keeps the very frames that the page looks at, by the time they were shown.
+  // Keeps the very frames that the network reads. One request is under way at a time, so results come in the order of the frames.
   await page.addInitScript(() => {
-    const shown = new Map();
-    const ask = HTMLVideoElement.prototype.requestVideoFrameCallback;
-    HTMLVideoElement.prototype.requestVideoFrameCallback = function (callback) {
-      return ask.call(this, (now, data) => {
-        if (window.keepFrames) shown.set(data.presentationTime || now, createImageBitmap(this));
-        callback(now, data);
-      });
+    window.framesRead = [];
+    const take = GPUDevice.prototype.importExternalTexture;
+    GPUDevice.prototype.importExternalTexture = function (descriptor) {
+      if (window.keepFrames) window.framesRead.push(createImageBitmap(descriptor.source));
+      return take.call(this, descriptor);
     };
-    window.frameShownAt = (time) => shown.get(time);
   });
   await openPage(page, 3);
   await expect(page.locator("body")).toHaveAttribute("data-source", "camera");
@@ -37,7 +34,7 @@ test("the camera's face is found where it is", async ({ page }) => {
     const seen = [];
     await new Promise((resolve) => {
       video.addEventListener("detections", async ({ detail }) => {
-        const frame = window.frameShownAt(detail.presentedAt);
+        const frame = window.framesRead.shift();
         if (!frame || seen.length >= 8) return;
         seen.push({ faces: detail.faces, frame });
         if (seen.length === 8) resolve();
